@@ -1,0 +1,89 @@
+package questions
+
+import "github.com/quotashare/quotashare/quota"
+
+// Question is one quota.decide request.
+type Question struct {
+	APIKeyID     string
+	ConnectionID string // or Pool
+	Pool         string
+	Model        string
+	RequestID    string
+	Estimate     quota.Amounts
+	Reserve      bool
+	LeaseMs      int64 // 0 = absent
+	At           int64 // epoch ms; 0 = absent
+	MinSeq       uint64
+	MaxWaitMs    int64 // -1 = absent
+	Explain      bool
+}
+
+// AsOf names the state an answer was given from.
+type AsOf struct {
+	Seq   uint64
+	Time  int64 // epoch ms
+	LagMs int64
+}
+
+// Binding is the dimension or cap that decided.
+type Binding struct {
+	Unit   quota.Unit
+	Window quota.Window
+	Model  string
+}
+
+// Dimension is one judged dimension or cap, shown with explain.
+type Dimension struct {
+	Unit          quota.Unit
+	Window        quota.Window
+	Limit         quota.Amount // 0 = unknown, shown as null
+	Consumed      quota.Amount
+	Held          quota.Amount
+	FairShare     quota.Amount
+	HasFairShare  bool
+	Remaining     quota.Amount
+	HasRemaining  bool
+	ConsumedTotal quota.Amount
+	HeldTotal     quota.Amount
+	Mode          string // strict, generous, guarantee
+	Borrowing     bool
+	Deficit       quota.Amount // signed
+	ProviderUsed  quota.Amount // unit percent
+	HasProvider   bool
+	ResetAt       int64 // 0 = absent
+}
+
+// Reply is the answer to one question, or its error.
+type Reply struct {
+	Err *Error // then nothing else counts
+
+	DecisionID   string
+	Allow        bool
+	Reason       string
+	Deprioritize bool
+	ScoreFactor  quota.Ratio
+	HTTPStatus   int
+	Message      string // "" = absent
+	RetryAfterMs int64  // -1 = absent
+	RetryAt      int64
+	Binding      Binding
+	HasBinding   bool
+	Scope        string // "" = absent
+	Alternatives []string
+	WouldBlock   bool
+	RequestID    string
+	AsOf         AsOf
+	Degraded     []string
+	Detail       string
+	Dimensions   []Dimension // nil = not asked for
+	Explained    bool        // dimensions are shown even when there are none
+}
+
+// Error is a question that cannot be answered.
+type Error struct {
+	Code    string // e.g. "invalid", "at-too-old", "too-large"
+	Message string // names the field and what to do
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
