@@ -1,6 +1,3 @@
-// Package wire reads and writes the two encodings of every message, JSON and
-// msgpack, into and from one form, so that a rule about a field is written
-// once.
 package wire
 
 // Kind is the type of a Value.
