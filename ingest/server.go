@@ -1,0 +1,168 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// readyTimeout bounds the wait for the first connection to be accepted. The
+// recovery of the streams happens before the listener opens and is not in it.
+const readyTimeout = 10 * time.Second
+
+// Errors of Start that a program can tell apart; the error returned wraps them
+// and names the address or the directory.
+var (
+	ErrAddrInUse = errors.New("address already in use")
+	ErrDirInUse  = errors.New("data directory already in use")
+)
+
+// Options says where and how the embedded server runs.
+type Options struct {
+	Dir    string        // its own directory; created when missing
+	Addr   string        // host:port to listen on; port 0 or -1 picks a free one
+	Sync   time.Duration // 0 = fsync before every acknowledgement
+	Token  string        // "" = clients need none
+	Logger *slog.Logger  // nil = the default logger
+}
+
+// Server is a running embedded NATS server.
+type Server struct {
+	nats *server.Server
+	log  *serverLog
+	lock io.Closer
+}
+
+// Start runs an embedded NATS server with JetStream and returns once it
+// accepts connections. It installs no signal handler and never ends the
+// process: what nats-server calls fatal comes back as an error, or later on
+// Failed.
+func Start(o Options) (*Server, error) {
+	opts, err := natsOptions(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFree(o.Addr); err != nil {
+		return nil, err
+	}
+	lock, err := lockDir(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{log: newServerLog(o.Logger), lock: lock}
+	if s.nats, err = server.NewServer(opts); err != nil {
+		return nil, errors.Join(fmt.Errorf("nats server: %w", err), lock.Close())
+	}
+	s.nats.SetLoggerV2(s.log, false, false, false)
+	s.nats.Start()
+	if err := s.ready(); err != nil {
+		return nil, errors.Join(err, s.Shutdown())
+	}
+	return s, nil
+}
+
+// ready waits until the server accepts connections, or has said why it cannot.
+func (s *Server) ready() error {
+	select {
+	case err := <-s.log.fatal:
+		return err
+	default:
+	}
+	if !s.nats.ReadyForConnections(readyTimeout) {
+		return fmt.Errorf("nats server accepts no connections after %s", readyTimeout)
+	}
+	return nil
+}
+
+// ClientURL returns the URL that clients connect to, without the token.
+func (s *Server) ClientURL() string { return s.nats.ClientURL() }
+
+// Failed delivers what the server calls fatal while it runs. A program that
+// reads from it should stop: the log takes no more events.
+func (s *Server) Failed() <-chan error { return s.log.fatal }
+
+// Shutdown stops the server and waits until its files are closed. It may be
+// called once; the error is that of giving back the directory.
+func (s *Server) Shutdown() error {
+	s.nats.Shutdown()
+	s.nats.WaitForShutdown()
+	return s.lock.Close()
+}
+
+func natsOptions(o Options) (*server.Options, error) {
+	host, port, err := splitAddr(o.Addr)
+	if err != nil {
+		return nil, err
+	}
+	return &server.Options{
+		ServerName:             "quotashare",
+		Host:                   host,
+		Port:                   port,
+		JetStream:              true,
+		StoreDir:               o.Dir,
+		SyncAlways:             o.Sync == 0,
+		SyncInterval:           o.Sync,
+		Authorization:          o.Token,
+		NoSigs:                 true,
+		DisableJetStreamBanner: true,
+	}, nil
+}
+
+// splitAddr turns host:port into what nats-server wants, where a free port is
+// -1 and 0 would be its default port.
+func splitAddr(addr string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", 0, fmt.Errorf("nats address %q: %w", addr, err)
+	}
+	port, err = strconv.Atoi(text)
+	if err != nil || port < -1 || port > 65535 {
+		return "", 0, fmt.Errorf("nats address %q: the port is not 0..65535", addr)
+	}
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	return host, port, nil
+}
+
+// checkFree listens and closes again. nats-server would find out as well, but
+// only after it has opened the store, and it tells in words and not in errors.
+func checkFree(addr string) error {
+	host, port, err := splitAddr(addr)
+	if err != nil || port == server.RANDOM_PORT {
+		return err
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("nats address %s: %w", addr, ErrAddrInUse)
+	case err != nil:
+		return fmt.Errorf("nats address %s: %w", addr, err)
+	}
+	return l.Close()
+}
+
+// lockDir takes the directory for this process. nats-server does not, and two
+// servers on one directory would overwrite each other's blocks. The lock is
+// Pebble's because it works on every system we build for and a killed process
+// leaves none behind.
+func lockDir(dir string) (io.Closer, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	lock, err := vfs.Default.Lock(filepath.Join(dir, "LOCK"))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", dir, ErrDirInUse, err)
+	}
+	return lock, nil
+}

@@ -1,0 +1,205 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/goleak"
+)
+
+// childDir makes this test binary a server on that directory, for the test
+// that kills one.
+const childDir = "QUOTASHARE_TEST_SERVER_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childDir); dir != "" {
+		serveUntilKilled(dir)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func start(t *testing.T, o Options) *Server {
+	t.Helper()
+	if o.Addr == "" {
+		o.Addr = "127.0.0.1:-1"
+	}
+	o.Logger = slog.New(slog.DiscardHandler)
+	s, err := Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func stop(t *testing.T, s *Server) {
+	t.Helper()
+	if err := s.Shutdown(); err != nil {
+		t.Error(err)
+	}
+}
+
+// connect returns JetStream on a connection that is closed before the server.
+func connect(t *testing.T, url string, opts ...nats.Option) (jetstream.JetStream, func()) {
+	t.Helper()
+	nc, err := nats.Connect(url, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js, nc.Close
+}
+
+func deadline(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func ensure(t *testing.T, js jetstream.JetStream) {
+	t.Helper()
+	diff, err := EnsureStreams(deadline(t), js, Configs(14, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range diff {
+		t.Errorf("a stream of our own differs: %s", d)
+	}
+}
+
+func TestPublishedMessagesSurviveARestart(t *testing.T) {
+	dir := t.TempDir()
+	for run := range 3 {
+		s := start(t, Options{Dir: dir})
+		js, done := connect(t, s.ClientURL())
+		ensure(t, js)
+		ack, err := js.Publish(deadline(t), "quota.consumption", []byte("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := uint64(run + 1); ack.Sequence != want || ack.Stream != Stream {
+			t.Errorf("run %d: stored as %s %d, want %s %d", run, ack.Stream, ack.Sequence, Stream, want)
+		}
+		done()
+		stop(t, s)
+	}
+}
+
+func TestAddressInUseIsSaid(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dir := filepath.Join(t.TempDir(), "nats")
+	_, err = Start(Options{Dir: dir, Addr: l.Addr().String(), Logger: slog.New(slog.DiscardHandler)})
+	if !errors.Is(err, ErrAddrInUse) || !strings.Contains(err.Error(), l.Addr().String()) {
+		t.Errorf("error is %v, want one that wraps %v and names %s", err, ErrAddrInUse, l.Addr())
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Error("a refused start left a data directory behind")
+	}
+}
+
+func TestOneServerPerDirectory(t *testing.T) {
+	dir := t.TempDir()
+	first := start(t, Options{Dir: dir})
+	_, err := Start(Options{Dir: dir, Addr: "127.0.0.1:-1", Logger: slog.New(slog.DiscardHandler)})
+	if !errors.Is(err, ErrDirInUse) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("error is %v, want one that wraps %v and names %s", err, ErrDirInUse, dir)
+	}
+	stop(t, first)
+	stop(t, start(t, Options{Dir: dir}))
+}
+
+func TestUnusableDirectoryIsAnError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Start(Options{Dir: filepath.Join(file, "nats"), Addr: "127.0.0.1:-1"}); err == nil {
+		t.Error("a server started in a directory that cannot exist")
+	}
+}
+
+// The store refuses to start; nats-server calls that fatal and would go on
+// without JetStream.
+func TestFatalOfTheServerIsAnErrorOfStart(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "jetstream"), []byte("a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Start(Options{Dir: dir, Addr: "127.0.0.1:-1", Logger: slog.New(slog.DiscardHandler)})
+	if err == nil || !strings.Contains(err.Error(), "JetStream") {
+		t.Errorf("error is %v, want what the server said about JetStream", err)
+	}
+}
+
+func TestBadAddresses(t *testing.T) {
+	for _, addr := range []string{"", "4222", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:65536", "127.0.0.1:-2"} {
+		if _, err := Start(Options{Dir: t.TempDir(), Addr: addr}); err == nil || !strings.Contains(err.Error(), "nats address") {
+			t.Errorf("address %q: error is %v", addr, err)
+		}
+	}
+}
+
+func TestTokenIsAskedFor(t *testing.T) {
+	s := start(t, Options{Dir: t.TempDir(), Token: "secret"})
+	defer stop(t, s)
+	if nc, err := nats.Connect(s.ClientURL()); !errors.Is(err, nats.ErrAuthorization) {
+		nc.Close()
+		t.Errorf("without the token: %v, want %v", err, nats.ErrAuthorization)
+	}
+	js, done := connect(t, s.ClientURL(), nats.Token("secret"))
+	defer done()
+	ensure(t, js)
+}
+
+func TestServerLinesGoThroughSlog(t *testing.T) {
+	var out bytes.Buffer
+	log := newServerLog(slog.New(slog.NewTextHandler(&out, nil)))
+	log.Noticef("quiet %d", 1)
+	log.Warnf(" warned %d ", 2)
+	log.Errorf("wrong %d", 3)
+	log.Fatalf("fatal %d", 4)
+	log.Fatalf("fatal %d", 5)
+	text := out.String()
+	for _, want := range []string{`level=WARN msg="warned 2" from=nats-server`, `level=ERROR msg="wrong 3"`, `level=ERROR msg="fatal 4"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the log lacks %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "quiet") {
+		t.Error("a notice of the server is no debug line")
+	}
+	if err := <-log.fatal; err.Error() != "nats server: fatal 4" {
+		t.Errorf("the first fatal error is %q", err)
+	}
+}
+
+// Sync 0 must mean before every acknowledgement; nats-server's own default is
+// two minutes later.
+func TestSyncReachesTheServer(t *testing.T) {
+	for _, sync := range []time.Duration{0, 100 * time.Millisecond} {
+		o, err := natsOptions(Options{Addr: "127.0.0.1:0", Sync: sync})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.SyncAlways != (sync == 0) || o.SyncInterval != sync {
+			t.Errorf("sync %s: always %v, interval %s", sync, o.SyncAlways, o.SyncInterval)
+		}
+	}
+}
