@@ -53,7 +53,8 @@ type Dimension struct {
 	ResetAt       int64 // 0 = absent
 }
 
-// Reply is the answer to one question, or its error.
+// Reply is the answer to one question, or its error. A Reply is used after
+// Reset only, because its zero value says to come back at once.
 type Reply struct {
 	Err *Error // then nothing else counts
 
@@ -75,7 +76,7 @@ type Reply struct {
 	AsOf         AsOf
 	Degraded     []string
 	Detail       string
-	Dimensions   []Dimension // nil = not asked for
+	Dimensions   []Dimension // none = not asked for, unless Explained
 	Explained    bool        // dimensions are shown even when there are none
 }
 
@@ -85,5 +86,13 @@ type Error struct {
 	Message string // names the field and what to do
 }
 
-// Error returns the message.
-func (e *Error) Error() string { return e.Message }
+// Reset makes the reply ready for the next question: nothing is set, and the
+// room of its lists is kept.
+func (r *Reply) Reset() {
+	*r = Reply{
+		RetryAfterMs: -1,
+		Alternatives: r.Alternatives[:0],
+		Degraded:     r.Degraded[:0],
+		Dimensions:   r.Dimensions[:0],
+	}
+}

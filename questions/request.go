@@ -1,0 +1,53 @@
+package questions
+
+import "github.com/quotashare/quotashare/wire"
+
+// Bounds of a message and its fields.
+const (
+	MaxItems         = 1000      // questions in one message
+	MaxLeaseMs       = 3_600_000 // one hour
+	MaxMaxWaitMs     = 3_600_000 // one hour
+	DefaultMaxWaitMs = 100       // for a question that does not say
+)
+
+// Request is one message of quota.decide. The zero Request is ready for Decode,
+// and so is a used one, which then needs no new memory.
+type Request struct {
+	Questions []Question // those that could be read, in order
+	Bad       []BadItem  // those of an array that could not, in order
+	IsArray   bool
+
+	json    jsonScanner
+	msgpack msgpackScanner
+}
+
+// BadItem is a question of an array that cannot be answered.
+type BadItem struct {
+	Index int // its place in the array
+	Err   *Error
+}
+
+// Decode reads a message. A message that cannot be read at all is an error with
+// code "undecodable", one single bad question is "invalid", and an array of
+// more than MaxItems is "too-many", found without reading the rest of it.
+// The questions share no memory with data.
+func (r *Request) Decode(data []byte, enc wire.Encoding) *Error {
+	r.reset()
+	if ok, err := r.scan(string(data), enc); ok {
+		return err
+	}
+	r.reset()
+	return r.readTree(data, enc)
+}
+
+func (r *Request) reset() {
+	clear(r.Questions) // so that a small message does not keep a large one's text
+	clear(r.Bad)
+	r.Questions, r.Bad, r.IsArray = r.Questions[:0], r.Bad[:0], false
+}
+
+// add makes room for one more question.
+func (r *Request) add() *Question {
+	r.Questions = append(r.Questions, Question{MaxWaitMs: -1})
+	return &r.Questions[len(r.Questions)-1]
+}

@@ -1,0 +1,138 @@
+package questions
+
+import "github.com/quotashare/quotashare/wire"
+
+// jsonScanner scans JSON. It leaves every escape, sign, exponent and byte
+// beyond ASCII to the tree.
+type jsonScanner struct {
+	doc string
+	pos int // of the next byte
+}
+
+// peek skips white space and returns the next byte, 0 at the end.
+func (s *jsonScanner) peek() byte {
+	for ; s.pos < len(s.doc); s.pos++ {
+		switch c := s.doc[s.pos]; c {
+		case ' ', '\n', '\r', '\t':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// take skips white space and c.
+func (s *jsonScanner) take(c byte) bool {
+	if s.peek() != c {
+		return false
+	}
+	s.pos++
+	return true
+}
+
+func (s *jsonScanner) end() bool { return s.peek() == 0 && s.pos == len(s.doc) }
+
+func (s *jsonScanner) kind() wire.Kind {
+	switch c := s.peek(); {
+	case c == '{':
+		return wire.Object
+	case c == '[':
+		return wire.Array
+	case c == '"':
+		return wire.String
+	case c >= '0' && c <= '9':
+		return wire.Number
+	}
+	return wire.Absent
+}
+
+// open is called after kind has seen the bracket.
+func (s *jsonScanner) open() (n int, ok bool) {
+	s.pos++
+	return -1, true
+}
+
+func (s *jsonScanner) item(i, _ int) (more, ok bool) {
+	if s.take(']') {
+		return false, true
+	}
+	if i > 0 && (!s.take(',') || s.peek() == ']') {
+		return false, false
+	}
+	return true, true
+}
+
+func (s *jsonScanner) member(i, _ int) (name string, more, ok bool) {
+	if s.take('}') {
+		return "", false, true
+	}
+	if i > 0 && !s.take(',') {
+		return "", false, false
+	}
+	name, ok = s.text()
+	return name, true, ok && s.take(':')
+}
+
+func (s *jsonScanner) text() (string, bool) {
+	if !s.take('"') {
+		return "", false
+	}
+	start := s.pos
+	for ; s.pos < len(s.doc); s.pos++ {
+		switch c := s.doc[s.pos]; {
+		case c == '"':
+			s.pos++
+			return s.doc[start : s.pos-1], true
+		case c == '\\' || c < ' ' || c > '~':
+			return "", false
+		}
+	}
+	return "", false
+}
+
+func (s *jsonScanner) flag() (value, ok bool) {
+	s.peek()
+	switch rest := s.doc[s.pos:]; {
+	case len(rest) > 4 && rest[:4] == "true":
+		s.pos += 4
+		return true, true
+	case len(rest) > 5 && rest[:5] == "false":
+		s.pos += 5
+		return false, true
+	}
+	return false, false
+}
+
+func (s *jsonScanner) whole() (int64, bool) {
+	text, n, ok := s.number()
+	return n, ok && text == ""
+}
+
+// maxWholeDigits keeps an integer within int64 while it is read.
+const maxWholeDigits = 15
+
+func (s *jsonScanner) number() (text string, whole int64, ok bool) {
+	s.peek()
+	start := s.pos
+	for ; s.pos < len(s.doc) && isDigit(s.doc[s.pos]); s.pos++ {
+		whole = whole*10 + int64(s.doc[s.pos]-'0') // wraps only beyond maxWholeDigits
+	}
+	digits := s.pos - start
+	switch {
+	case digits == 0 || digits > maxWholeDigits || (digits > 1 && s.doc[start] == '0'):
+		return "", 0, false
+	case s.pos == len(s.doc):
+		return "", whole, true
+	case s.doc[s.pos] != '.':
+		return "", whole, s.doc[s.pos] != 'e' && s.doc[s.pos] != 'E'
+	}
+	for s.pos++; s.pos < len(s.doc) && isDigit(s.doc[s.pos]); s.pos++ {
+	}
+	text = s.doc[start:s.pos]
+	if s.pos < len(s.doc) && (s.doc[s.pos] == 'e' || s.doc[s.pos] == 'E') {
+		return "", 0, false
+	}
+	return text, 0, true
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
