@@ -104,10 +104,17 @@ func (c Counter) Rotate(index int64) Counter {
 // A negative prev counts as 0 and a negative result reads as 0, so without new
 // events the value only falls. A counter whose current bucket starts after now
 // is read at that bucket's start.
-//
-// prev × (W − elapsed) needs up to 62+32 bits, hence the 128-bit product.
 func (c Counter) Effective(now, width int64) quota.Amount {
 	index, elapsed := Bucket(now, width)
+	return c.EffectiveAt(index, elapsed, width)
+}
+
+// EffectiveAt is Effective for the instant elapsed ms into bucket index, for a
+// caller that reads many counters of one window at one instant.
+//
+// prev × (W − elapsed) needs up to 62+32 bits, hence the 128-bit product; its
+// quotient is at most prev.
+func (c Counter) EffectiveAt(index, elapsed, width int64) quota.Amount {
 	if index < c.Index {
 		index, elapsed = c.Index, 0
 	}
@@ -119,4 +126,35 @@ func (c Counter) Effective(now, width int64) quota.Amount {
 		v += quota.Amount(q)
 	}
 	return max(v, 0)
+}
+
+// End returns the first instant at which the counter reads 0 for good.
+func (c Counter) End(width int64) int64 {
+	if c.Empty() {
+		return 0
+	}
+	return (c.Index + 2) * width
+}
+
+// Others returns what is left of total without the listed counters, bucket by
+// bucket, all seen from the newest bucket among them, each bucket not below 0.
+// It is the counter of all keys that have none of their own in a pool.
+//
+// Subtracting buckets and then taking one effective value keeps the rounding
+// of one counter. Since rotation only moves buckets, what Others returns may be
+// read at any later instant.
+func Others(total Counter, listed ...Counter) Counter {
+	index := total.Index
+	for _, c := range listed {
+		index = max(index, c.Index)
+	}
+	total = total.Rotate(index)
+	for _, c := range listed {
+		c = c.Rotate(index)
+		total.Curr = quota.AddSat(total.Curr, -c.Curr)
+		total.Prev = quota.AddSat(total.Prev, -c.Prev)
+	}
+	total.Curr = min(max(total.Curr, 0), Limit)
+	total.Prev = min(max(total.Prev, 0), Limit)
+	return total
 }

@@ -1,0 +1,72 @@
+package fairshare
+
+import (
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
+)
+
+// Modes as shown.
+const (
+	strictMode   = "strict"
+	generousMode = "generous"
+)
+
+// Explain appends how the dimensions of the plan look at instant now to the
+// asker on the serving connection conn, in plan order. Caps of their own
+// windows are not dimensions; where they limit a dimension's unit and window,
+// they show in its Remaining.
+func (f *Facts) Explain(conn int, now int64, dst []questions.Dimension) []questions.Dimension {
+	f.measure(now)
+	for i := range f.lines {
+		if f.lines[i].kind == dimension {
+			f.serve(i, conn, now)
+			dst = append(dst, f.explain(i))
+		}
+	}
+	return dst
+}
+
+func (f *Facts) explain(i int) questions.Dimension {
+	l, n := &f.lines[i], &f.numbers[i]
+	d := questions.Dimension{
+		Unit: l.unit, Window: l.window, Limit: n.limit,
+		Consumed: n.consumed, Held: n.held, ConsumedTotal: n.total, HeldTotal: n.heldTotal,
+		Mode: generousMode, ResetAt: n.resetAt,
+	}
+	if n.used != unknownUsed {
+		d.ProviderUsed, d.HasProvider = n.used, true
+	}
+	strict := n.strict(f.q.Threshold)
+	if strict {
+		d.Mode = strictMode
+	}
+	if n.limit > 0 && n.shared {
+		d.FairShare, d.HasFairShare = n.share, true
+		d.Deficit = n.consumed - n.share
+		d.Borrowing = d.Deficit > 0
+	}
+	if n.limit > 0 {
+		d.Remaining, d.HasRemaining = f.remaining(i, strict), true
+	}
+	return d
+}
+
+// remaining is what the key may still use of a dimension with a known limit:
+// the least of what its caps, the pool and, when strict holds it to that, its
+// share leave it.
+func (f *Facts) remaining(i int, strict bool) quota.Amount {
+	l, n := &f.lines[i], &f.numbers[i]
+	left := n.limit - min(n.t(), n.limit)
+	for k := range f.lines {
+		c := &f.lines[k]
+		own := k == i || c.kind == capped && c.unit == l.unit && c.window == l.window
+		if m := &f.numbers[k]; own && m.cap > 0 {
+			left = min(left, m.cap-m.againstC)
+		}
+	}
+	if strict && n.shared && f.policy() == plans.Hard {
+		left = min(left, n.share-n.c())
+	}
+	return max(left, 0)
+}

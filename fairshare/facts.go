@@ -1,0 +1,175 @@
+package fairshare
+
+import (
+	"slices"
+
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/windows"
+)
+
+// Facts is everything one question depends on, and the scratch to judge it. It
+// is reused from question to question and belongs to one goroutine at a time.
+// The zero Facts is ready for Gather.
+type Facts struct {
+	q     Question
+	conns int
+	lines []line
+
+	// One entry per line and connection, at line*conns + connection.
+	keys     []windows.Counter
+	totals   []windows.Counter
+	readings []Reading
+	scopedAt []int // end of its scoped levels in scoped
+
+	scoped    []Level
+	holds     []Hold
+	numbers   []numbers // of the instant last measured, per line
+	stretches []int64
+	free      []int
+}
+
+// kind tells the lines apart.
+type kind uint8
+
+const (
+	dimension kind = iota
+	capped         // a cap of its own window
+	modelCapped
+)
+
+// line is one thing that is judged: first the dimensions of the plan in their
+// order, then the caps of the allocation, then those of the model.
+type line struct {
+	kind     kind
+	unit     quota.Unit
+	window   quota.Window
+	limit    quota.Amount // 0 = unknown
+	share    quota.Amount // when the asker has an allocation
+	cap      quota.Amount // 0 = none
+	perConns []quota.Amount
+}
+
+// Gather takes in what the question depends on. The facts are then good for
+// any instant from now on. Nothing of c is kept.
+func (f *Facts) Gather(q *Question, c Counters, now int64) {
+	*f = Facts{
+		q: *q, lines: f.lines[:0], keys: f.keys[:0], totals: f.totals[:0], readings: f.readings[:0],
+		scopedAt: f.scopedAt[:0], scoped: f.scoped[:0], holds: f.holds[:0],
+		numbers: f.numbers[:0], stretches: f.stretches, free: f.free,
+	}
+	if q.Pool == nil || len(q.Pool.Pool.Connections) == 0 {
+		return
+	}
+	f.conns = len(q.Pool.Pool.Connections)
+	f.addDimensions()
+	f.addCaps()
+	for i := range f.lines {
+		f.read(&f.lines[i], c)
+	}
+	f.holds = dropEnded(c.Holds(f.holds), now)
+}
+
+// allocation returns the asker's allocation, nil when it has none.
+func (f *Facts) allocation() *plans.Allocation {
+	if f.q.Pool == nil || f.q.Allocation < 0 {
+		return nil
+	}
+	return &f.q.Pool.Pool.Allocations[f.q.Allocation]
+}
+
+func (f *Facts) addDimensions() {
+	a := f.allocation()
+	for i := range f.q.Pool.Dimensions {
+		d := &f.q.Pool.Dimensions[i]
+		l := line{unit: d.Unit, window: d.Window, limit: d.Limit, perConns: d.PerConnection}
+		if a != nil {
+			l.share = d.Shares[f.q.Allocation]
+			if a.CapUnit == d.Unit {
+				l.cap = a.CapValue
+			}
+		}
+		f.lines = append(f.lines, l)
+	}
+}
+
+func (f *Facts) addCaps() {
+	if a := f.allocation(); a != nil {
+		for _, c := range a.Caps {
+			f.lines = append(f.lines, line{kind: capped, unit: c.Unit, window: c.Window, cap: c.Value})
+		}
+	}
+	if f.q.Model == "" {
+		return
+	}
+	for _, c := range f.q.Pool.ModelCaps(f.q.APIKeyID) {
+		if c.Model == f.q.Model {
+			f.lines = append(f.lines, line{kind: modelCapped, unit: c.CapUnit, window: quota.Hourly, cap: c.CapValue})
+		}
+	}
+}
+
+// read gathers one line over the pool's connections. Readings matter to every
+// dimension (the provider's word on that window) and to caps in percent (the
+// key's part of it).
+func (f *Facts) read(l *line, c Counters) {
+	for conn := range f.conns {
+		var key, total windows.Counter
+		var r Reading
+		if l.kind == modelCapped {
+			key = c.Model(conn, l.unit)
+		} else {
+			key = c.Key(conn, l.unit, l.window)
+		}
+		if l.kind == dimension {
+			total = c.Total(conn, l.unit, l.window)
+			if f.q.Model != "" {
+				f.scoped = c.Scoped(conn, l.window, f.scoped)
+			}
+		}
+		if l.kind == dimension || l.kind == capped && l.unit == quota.Percent {
+			r = c.Reading(conn, l.window)
+		}
+		f.keys = append(f.keys, key)
+		f.totals = append(f.totals, total)
+		f.readings = append(f.readings, r)
+		f.scopedAt = append(f.scopedAt, len(f.scoped))
+	}
+}
+
+func dropEnded(holds []Hold, now int64) []Hold {
+	kept := holds[:0]
+	for _, h := range holds {
+		if h.End > now {
+			kept = append(kept, h)
+		}
+	}
+	return kept
+}
+
+// Later reports whether a counter or reading that the question uses already
+// lies after instant at: its bucket starts later, or the provider spoke later.
+// Then the past at that instant is gone, and only a replay can answer.
+func (f *Facts) Later(at int64) bool {
+	for i := range f.lines {
+		bucket, _ := windows.Bucket(at, f.lines[i].window.Millis())
+		for k := i * f.conns; k < (i+1)*f.conns; k++ {
+			if f.keys[k].Index > bucket || f.totals[k].Index > bucket || f.readings[k].Current.Observed > at {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(f.scoped, func(l Level) bool { return l.Observed > at })
+}
+
+// Binding names what a verdict's Line was; ok is false when nothing bound.
+func (f *Facts) Binding(v Verdict) (u quota.Unit, w quota.Window, model string, ok bool) {
+	if v.Line < 0 {
+		return 0, 0, "", false
+	}
+	l := &f.lines[v.Line]
+	if l.kind == modelCapped {
+		model = f.q.Model
+	}
+	return l.unit, l.window, model, true
+}

@@ -1,0 +1,151 @@
+package fairshare
+
+import (
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/quota"
+)
+
+// unknownUsed stands for a provider that says nothing; it is below every value
+// a provider can give.
+const unknownUsed quota.Amount = -1
+
+// full is the reading at which a provider's window is used up.
+const full = quota.Amount(100 * 1_000_000)
+
+// numbers is what one line is judged by at one instant.
+type numbers struct {
+	estimate quota.Amount // e
+
+	cap       quota.Amount // 0 = none
+	againstC  quota.Amount // c, its holds held at the cap
+	capReason Reason       // CapAbsolute or ModelCap
+
+	limit     quota.Amount // 0 = unknown
+	consumed  quota.Amount // c without holds
+	held      quota.Amount // holds of the key, each held at the limit
+	total     quota.Amount // T without holds
+	heldTotal quota.Amount
+	used      quota.Amount // u, or unknownUsed
+	resetAt   int64        // of the reading u is from, 0 = unknown
+
+	shared bool // the asker has a share
+	share  quota.Amount
+	// reported is the pool's use with the provider's word wherever there is
+	// one, × 1e8: Σ reading in points×1e-6 × limit, or local total × 1e8. The
+	// pool's provider saturation is reported / (1e8 × limit).
+	reported wide
+}
+
+// c returns the key's consumption with its holds.
+func (n *numbers) c() quota.Amount { return quota.AddSat(n.consumed, n.held) }
+
+// t returns the pool's total with all holds.
+func (n *numbers) t() quota.Amount { return quota.AddSat(n.total, n.heldTotal) }
+
+// judge applies the rules to one line. above is true for a key in strict mode
+// above its share, whatever the policy makes of it.
+func (n *numbers) judge(policy plans.Policy, threshold quota.Ratio) (r Reason, above bool) {
+	switch {
+	case n.cap > 0 && passes(n.againstC, n.estimate, n.cap):
+		return n.capReason, false
+	case n.used >= full || n.poolFull():
+		return GlobalSaturated, false
+	case !n.aboveShare() || !n.strict(threshold):
+		return OK, false
+	case policy == plans.Hard:
+		return FairShare, true
+	}
+	return OK, true
+}
+
+// passes reports whether have has reached limit, or would pass it with the
+// estimate. An estimate above the limit counts as the limit: a request larger
+// than the whole window must be able to run when the window is empty.
+func passes(have, estimate, limit quota.Amount) bool {
+	return have >= limit || quota.AddSat(have, min(estimate, limit)) > limit
+}
+
+func (n *numbers) poolFull() bool { return n.limit > 0 && passes(n.t(), n.estimate, n.limit) }
+
+func (n *numbers) aboveShare() bool { return n.limit > 0 && n.shared && n.c() > n.share }
+
+// strict reports whether
+//
+//	max(T / limit, reported / (1e8 × limit)) ≥ threshold / 1e6
+//
+// by multiplying both sides with 1e8 × limit: "at least half" has no rounding.
+func (n *numbers) strict(threshold quota.Ratio) bool {
+	if n.limit == 0 {
+		return false
+	}
+	bar := product(int64(n.limit), int64(threshold)).times(100)
+	return !product(int64(n.t()), 1e8).less(bar) || !n.reported.less(bar)
+}
+
+// verdict judges for one serving connection what measure found at now.
+func (f *Facts) verdict(conn int, now int64) Verdict {
+	v := Verdict{Line: -1, ScoreFactor: quota.RatioOne}
+	a := f.allocation()
+	switch {
+	case f.q.Pool == nil:
+		v.Reason = NoPool
+		return v
+	case f.q.Pool.Pool.Mode == plans.Off:
+		v.Reason = Off
+		return v
+	}
+	v.Observe = f.q.Pool.Pool.Mode == plans.Observe
+	if a != nil && a.Suspended {
+		v.Reason, v.Scope = Suspended, ScopeKey
+		return v
+	}
+	policy := f.policy()
+	above := f.judgeLines(&v, policy, conn, now)
+	switch {
+	case v.Reason.Blocks():
+		v.Scope = f.scope(v)
+	case a == nil:
+		v.Reason = NoAllocation
+	case above && policy == plans.Soft && !v.Observe:
+		v.Deprioritize, v.ScoreFactor = true, f.q.SoftFactor
+	}
+	return v
+}
+
+// policy returns the asker's policy. An unknown one is the careful one, hard.
+func (f *Facts) policy() plans.Policy {
+	if a := f.allocation(); a != nil && (a.Policy == plans.Soft || a.Policy == plans.Burst) {
+		return a.Policy
+	}
+	return plans.Hard
+}
+
+// judgeLines puts the greatest reason of all lines, and the first line that
+// gives it, into v. One reason per line is enough: a line that also gives a
+// lesser one cannot be the first of the greatest.
+func (f *Facts) judgeLines(v *Verdict, policy plans.Policy, conn int, now int64) (above bool) {
+	for i := range f.numbers {
+		n := &f.numbers[i]
+		f.serve(i, conn, now)
+		r, over := n.judge(policy, f.q.Threshold)
+		above = above || over
+		if r > v.Reason {
+			v.Reason, v.Line = r, i
+		}
+	}
+	return above
+}
+
+// scope tells who has no room. A provider that reports 100 speaks of one
+// account; another one of the pool may do.
+func (f *Facts) scope(v Verdict) Scope {
+	switch {
+	case v.Reason == ModelCap:
+		return ScopeModel
+	case v.Reason != GlobalSaturated:
+		return ScopeKey
+	case f.numbers[v.Line].poolFull():
+		return ScopePool
+	}
+	return ScopeConnection
+}

@@ -1,0 +1,96 @@
+package fairshare
+
+import (
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/windows"
+)
+
+// measure works out the numbers of every line at instant now, all but u, which
+// depends on the serving connection.
+func (f *Facts) measure(now int64) {
+	f.numbers = f.numbers[:0]
+	for i := range f.lines {
+		f.numbers = append(f.numbers, numbers{})
+		n, l := &f.numbers[i], &f.lines[i]
+		*n = numbers{
+			estimate: f.q.Estimate[l.unit], cap: l.cap, capReason: CapAbsolute,
+			limit: l.limit, share: l.share, shared: f.q.Allocation >= 0, used: unknownUsed,
+		}
+		if l.kind == modelCapped {
+			n.capReason = ModelCap
+		}
+		f.sumCounters(n, l, i*f.conns, now)
+		f.sumHolds(n, l, now)
+	}
+}
+
+// sumCounters adds up the line over the connections, each one's value floored
+// before it is added. In percent the provider's word stands before our count:
+// the reading for the connection's total, the part of its cycle for the key.
+func (f *Facts) sumCounters(n *numbers, l *line, at int, now int64) {
+	width := l.window.Millis()
+	bucket, elapsed := windows.Bucket(now, width)
+	percent := l.unit == quota.Percent && l.kind != modelCapped
+	for conn := range f.conns {
+		r := &f.readings[at+conn]
+		key := f.keys[at+conn].EffectiveAt(bucket, elapsed, width)
+		if percent && now < r.PartUntil {
+			key = r.Part
+		}
+		n.consumed = quota.AddSat(n.consumed, key)
+		if l.kind != dimension {
+			continue
+		}
+		total := f.totals[at+conn].EffectiveAt(bucket, elapsed, width)
+		if level := r.at(now); level.Until == 0 {
+			n.reported = n.reported.plus(product(int64(total), 1e8))
+		} else {
+			n.reported = n.reported.plus(product(int64(level.Used), int64(l.perConns[conn])))
+			if percent {
+				total = level.Used
+			}
+		}
+		n.total = quota.AddSat(n.total, total)
+	}
+}
+
+// sumHolds adds the holds: against the cap each with at most the cap, against
+// the limit with at most the limit, so one huge estimate cannot shut the pool
+// for longer than a full window would.
+func (f *Facts) sumHolds(n *numbers, l *line, now int64) {
+	n.againstC = n.consumed
+	for i := range f.holds {
+		h := &f.holds[i]
+		amount := h.Amounts[l.unit]
+		if now >= h.End {
+			continue
+		}
+		atLimit := amount
+		if l.limit > 0 {
+			atLimit = min(amount, l.limit)
+		}
+		n.heldTotal = quota.AddSat(n.heldTotal, atLimit)
+		if (l.kind == modelCapped && h.Model) || (l.kind != modelCapped && h.Key) {
+			n.held = quota.AddSat(n.held, atLimit)
+			n.againstC = quota.AddSat(n.againstC, min(amount, l.cap))
+		}
+	}
+}
+
+// serve sets u: the largest of the serving connection's unscoped reading and
+// its scoped ones that apply to the model.
+func (f *Facts) serve(i, conn int, now int64) {
+	n, k := &f.numbers[i], i*f.conns+conn
+	from := 0
+	if k > 0 {
+		from = f.scopedAt[k-1]
+	}
+	level := f.readings[k].at(now)
+	for _, l := range f.scoped[from:f.scopedAt[k]] {
+		level = level.larger(l, now)
+	}
+	n.used, n.resetAt = unknownUsed, 0
+	if level.Until != 0 && f.lines[i].kind == dimension {
+		n.used, n.resetAt = level.Used, level.ResetAt
+	}
+}

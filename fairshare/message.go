@@ -1,0 +1,115 @@
+package fairshare
+
+import (
+	"strconv"
+
+	"github.com/quotashare/quotashare/quota"
+)
+
+// AppendMessage appends what the person behind the key is told about a blocked
+// answer given at instant now. People see only this string, so it says who ran
+// out of what, with the numbers, when to come back, and which decision to
+// name when they ask. It appends nothing for an answer that is no block.
+func (f *Facts) AppendMessage(dst []byte, a *Answer, now int64, decisionID string) []byte {
+	if !a.Reason.Blocks() {
+		return dst
+	}
+	dst = f.appendStart(dst, a)
+	if a.Line >= 0 {
+		f.judge(a.Connection, now)
+		dst = f.appendNumbers(append(dst, ": "...), a)
+	}
+	if a.RetryMs >= 0 {
+		dst = append(dst, "; try again at "...)
+		dst = quota.AppendInstant(dst, now+a.RetryMs)
+		dst = append(dst, ", in "...)
+		dst = appendWait(dst, a.RetryMs)
+	}
+	dst = append(dst, " (decision "...)
+	dst = append(dst, decisionID...)
+	return append(dst, ')')
+}
+
+// appendStart appends the words that clients may recognise a block by.
+func (f *Facts) appendStart(dst []byte, a *Answer) []byte {
+	provider := f.q.Pool.Pool.Provider
+	switch a.Reason {
+	case ModelCap:
+		dst = append(dst, "Model cap reached for your API key on "...)
+		dst = append(dst, provider...)
+		dst = append(dst, '/')
+		return append(dst, f.q.Model...)
+	case CapAbsolute:
+		dst = append(dst, "Absolute quota cap reached for your API key on "...)
+		return append(dst, provider...)
+	case GlobalSaturated:
+		dst = append(dst, "Provider "...)
+		dst = append(dst, provider...)
+		return append(dst, " quota window is saturated; no shared capacity available"...)
+	}
+	dst = append(dst, "Quota share limit reached for your API key on "...)
+	dst = append(dst, provider...)
+	if a.Reason == Suspended {
+		dst = append(dst, ": the key is suspended in pool "...)
+		dst = append(dst, f.q.Pool.Pool.Name...)
+		dst = append(dst, " until its operator lifts that"...)
+	}
+	return dst
+}
+
+// appendNumbers appends "12.5 of 20 requests per 5h used by …".
+func (f *Facts) appendNumbers(dst []byte, a *Answer) []byte {
+	l, n := &f.lines[a.Line], &f.numbers[a.Line]
+	if a.Scope == ScopeConnection {
+		dst = append(dst, "the provider reports "...)
+		dst = n.used.Append(dst, quota.Percent)
+		return append(appendPer(append(dst, " percent"...), l), " used"...)
+	}
+	have, of, whose := n.c(), n.share, " used, your share; the pool is in strict mode"
+	switch a.Reason {
+	case GlobalSaturated:
+		have, of, whose = n.t(), n.limit, " used by all keys"
+	case CapAbsolute, ModelCap:
+		have, of, whose = n.againstC, n.cap, " used, your cap"
+	}
+	dst = append(have.Append(dst, l.unit), " of "...)
+	dst = append(of.Append(dst, l.unit), ' ')
+	dst = appendPer(append(dst, l.unit.String()...), l)
+	dst = append(dst, whose...)
+	if n.estimate > 0 && have < of {
+		dst = append(dst, ", and this request needs "...)
+		dst = n.estimate.Append(dst, l.unit)
+	}
+	return dst
+}
+
+func appendPer(dst []byte, l *line) []byte {
+	return append(append(dst, " per "...), l.window.String()...)
+}
+
+// appendWait appends a wait in its two largest units that are not zero, for the
+// eye; the instant beside it is the exact one.
+func appendWait(dst []byte, ms int64) []byte {
+	left := (ms + 999) / 1000
+	parts := 0
+	for _, u := range [...]struct {
+		seconds int64
+		name    string
+	}{{86_400, "d"}, {3_600, "h"}, {60, "min"}, {1, "s"}} {
+		n := left / u.seconds
+		left %= u.seconds
+		if n == 0 || parts == 2 {
+			continue
+		}
+		if parts++; parts == 2 {
+			dst = append(dst, ' ')
+		}
+		dst = strconv.AppendInt(dst, n, 10)
+		dst = append(dst, ' ')
+		dst = append(dst, u.name...)
+	}
+	if parts == 0 {
+		dst = append(dst, "0 s"...)
+	}
+	return dst
+}

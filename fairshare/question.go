@@ -1,0 +1,95 @@
+package fairshare
+
+import (
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/windows"
+)
+
+// AnyConnection as Question.Connection asks for the pool: the account is not
+// chosen yet.
+const AnyConnection = -1
+
+// Question is what is asked, with the names already looked up. It does not
+// change while the Facts gathered for it are in use.
+type Question struct {
+	Pool       *plans.Resolved // nil: the connection is in no pool
+	Allocation int             // Pool.Allocation(APIKeyID)
+	Connection int             // index in pool order, or AnyConnection
+	APIKeyID   string
+	Model      string // "" = not named
+	Estimate   quota.Amounts
+	Threshold  quota.Ratio // strict from here on
+	SoftFactor quota.Ratio // of a deprioritized answer
+}
+
+// Counters is the state a question is judged on. Connections are named by
+// their index in the pool; the asker, its model and the pool are known to the
+// implementation. All calls are made from within one Gather.
+type Counters interface {
+	// Key is the asker's counter. When the asker's allocation is that of
+	// quota.AllOthers it is that of all unlisted keys, see windows.Others.
+	Key(conn int, u quota.Unit, w quota.Window) windows.Counter
+	// Total is the counter over all keys of the connection, in the pool or not.
+	Total(conn int, u quota.Unit, w quota.Window) windows.Counter
+	// Model is the asker's hourly counter of the asked model. It is called for
+	// a key with model caps only, and means that key alone, never the others.
+	Model(conn int, u quota.Unit) windows.Counter
+	// Reading is what the provider says without a scope; the zero Reading when
+	// it said nothing.
+	Reading(conn int, w quota.Window) Reading
+	// Scoped appends what the provider says for the scopes that the asked
+	// model's name contains. It is called only when a model is named.
+	Scoped(conn int, w quota.Window, dst []Level) []Level
+	// Holds appends the open holds on the pool's connections, except the one
+	// that the question would replace. One whose lease is over is not counted,
+	// appended or not.
+	Holds(dst []Hold) []Hold
+}
+
+// Level is a value that the provider gave for one window, in points of its
+// 100, and how long it stands.
+type Level struct {
+	Used quota.Amount // unit percent
+	// Until is the first instant at which it is unknown again: the reset, or
+	// the end of its life-time without a newer word. 0 = there is none.
+	Until    int64
+	ResetAt  int64 // as the provider says, 0 = it does not
+	Observed int64 // instant of the newest word taken in
+}
+
+// larger returns the larger of two levels at instant now; the zero Level when
+// neither stands.
+func (l Level) larger(m Level, now int64) Level {
+	if now >= l.Until {
+		l = Level{}
+	}
+	if now < m.Until && (l.Until == 0 || m.Used > l.Used) {
+		return m
+	}
+	return l
+}
+
+// Reading is what is known from the provider about one window of one
+// connection. The zero Reading knows nothing.
+type Reading struct {
+	Current Level // the open cycle
+	Other   Level // another window remembered beside it
+	// Part is what the asker has of the cycle, in points; it stands until
+	// PartUntil, 0 = the cycle gives no parts.
+	Part      quota.Amount
+	PartUntil int64
+}
+
+// at returns the level that counts at instant now; Until 0 when it is unknown.
+func (r *Reading) at(now int64) Level { return r.Current.larger(r.Other, now) }
+
+// Hold is a request in flight on one of the pool's connections. It counts with
+// its full amounts until its lease ends, but never with more than the limit or
+// cap it is counted against.
+type Hold struct {
+	Amounts quota.Amounts
+	Key     bool  // it is the asker's, or one of the others' if it asks as they
+	Model   bool  // it is the asking key's own and for the asked model
+	End     int64 // epoch ms from which it counts no more
+}
