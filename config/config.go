@@ -1,0 +1,66 @@
+package config
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/quotashare/quotashare/quota"
+)
+
+// The two homes of the log.
+const (
+	Embedded = "embedded" // a NATS server of our own, in the data directory
+	NATS     = "nats"     // a NATS server or cluster that somebody else runs
+)
+
+// Config is a valid configuration once Validate has found nothing.
+type Config struct {
+	DataDir          string
+	StoreDriver      string // Embedded or NATS
+	StoreNATSURL     string // "" with Embedded
+	NATSAddr         string // where the embedded server listens
+	HTTPAddr         string
+	HTTPHosts        []string      // host names the HTTP API answers to, beside the loopback ones
+	Sync             time.Duration // of the log; 0 = before every acknowledgement
+	SnapshotInterval time.Duration
+	SnapshotKeep     int
+	APIToken         string
+	LogLevel         slog.Level
+
+	// The rest are settings of the engine, which live in the log once somebody
+	// stores them. Given names those that were set here, in the order below.
+	SaturationThreshold      quota.Ratio
+	SoftDeprioritizeFactor   quota.Ratio
+	ConsumptionRetentionDays int64
+	SignalTTL                time.Duration
+	HoldTTL                  time.Duration
+	MaxLag                   time.Duration
+	Given                    []Setting
+}
+
+// Setting is one setting of the engine as it is written into the log: its name
+// there, and its value as a JSON number (durations in milliseconds).
+type Setting struct {
+	Name  string
+	Value string
+}
+
+// Default is the configuration of a program that was told nothing. A program
+// with another HTTP address changes that one.
+func Default() Config {
+	return Config{
+		DataDir:                  "./data",
+		StoreDriver:              Embedded,
+		NATSAddr:                 "127.0.0.1:4222",
+		HTTPAddr:                 "127.0.0.1:8480",
+		SnapshotInterval:         10 * time.Minute,
+		SnapshotKeep:             5,
+		LogLevel:                 slog.LevelInfo,
+		SaturationThreshold:      quota.RatioOne / 2,
+		SoftDeprioritizeFactor:   quota.RatioOne * 7 / 10,
+		ConsumptionRetentionDays: 14,
+		SignalTTL:                30 * time.Second,
+		HoldTTL:                  5 * time.Minute,
+		MaxLag:                   5 * time.Second,
+	}
+}

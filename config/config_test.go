@@ -1,0 +1,149 @@
+package config
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestNothingGivenIsTheDefault(t *testing.T) {
+	got, err := Text{}.Parse(Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Default(), got); diff != "" {
+		t.Errorf("nothing was given, yet (-default +got):\n%s", diff)
+	}
+}
+
+func TestEverythingCanBeGiven(t *testing.T) {
+	got, err := Text{
+		DataDir: "/srv/q", StoreDriver: "nats", StoreNatsURL: "nats://a:4222,tls://b:4222",
+		NatsAddr: "0.0.0.0:4333", HTTPAddr: ":80", HTTPHosts: " quota.example , other.example,",
+		Sync: "100ms", SaturationThreshold: "0.80", SoftDeprioritizeFactor: "1",
+		ConsumptionRetentionDays: "30", SignalTTL: "1m", HoldTTL: "1h", MaxLag: "1ms",
+		SnapshotInterval: "1h", SnapshotKeep: "1", APIToken: "secret", LogLevel: "debug",
+	}.Parse(Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Config{
+		DataDir: "/srv/q", StoreDriver: NATS, StoreNATSURL: "nats://a:4222,tls://b:4222",
+		NATSAddr: "0.0.0.0:4333", HTTPAddr: ":80", HTTPHosts: []string{"quota.example", "other.example"},
+		Sync: 100 * time.Millisecond, SaturationThreshold: 800_000, SoftDeprioritizeFactor: 1_000_000,
+		ConsumptionRetentionDays: 30, SignalTTL: time.Minute, HoldTTL: time.Hour, MaxLag: time.Millisecond,
+		SnapshotInterval: time.Hour, SnapshotKeep: 1, APIToken: "secret", LogLevel: slog.LevelDebug,
+		Given: []Setting{
+			{"saturationThreshold", "0.8"},
+			{"softDeprioritizeFactor", "1"},
+			{"consumptionRetentionDays", "30"},
+			{"signalTtlMs", "60000"},
+			{"holdTtlMs", "3600000"},
+			{"maxLagMs", "1"},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A person who got everything wrong learns of everything at the first start.
+func TestAllFaultsAtOnce(t *testing.T) {
+	_, err := Text{
+		StoreDriver: "kafka", StoreNatsURL: "http://a", NatsAddr: "here", HTTPAddr: "0.0.0.0:8480",
+		Sync: "often", SaturationThreshold: "abc", SoftDeprioritizeFactor: "NaN", ConsumptionRetentionDays: "1.5",
+		SignalTTL: "30", HoldTTL: "2h", MaxLag: "-1s", SnapshotInterval: "soon", SnapshotKeep: "0", LogLevel: "loud",
+	}.Parse(Default())
+	const want = `the configuration has 14 fault(s):
+  QUOTA_SYNC (--sync) "often" is neither always nor a duration such as 100ms
+  QUOTA_SNAPSHOT_INTERVAL (--snapshot-interval) "soon" is no duration; use 500ms, 30s, 10m or alike
+  QUOTA_LOG_LEVEL (--log-level) "loud" is none of debug, info, warn and error
+  QUOTA_SATURATION_THRESHOLD (--saturation-threshold) "abc" is not a number
+  QUOTA_SOFT_DEPRIORITIZE_FACTOR (--soft-deprioritize-factor) "NaN" is not a number
+  QUOTA_CONSUMPTION_RETENTION_DAYS (--consumption-retention-days) "1.5" has too many decimals; use a whole number
+  QUOTA_SIGNAL_TTL (--signal-ttl) "30" is no duration; use 500ms, 30s, 10m or alike
+  QUOTA_STORE_DRIVER (--store-driver) is "kafka"; use embedded or nats
+  QUOTA_STORE_NATS_URL (--store-nats-url) is no NATS URL; use nats://host:4222
+  QUOTA_NATS_ADDR (--nats-addr) is "here"; use host:port
+  QUOTA_HTTP_ADDR (--http-addr) is "0.0.0.0:8480", which other machines can reach; set QUOTA_API_TOKEN, or listen on 127.0.0.1
+  QUOTA_SNAPSHOT_KEEP (--snapshot-keep) "0" is not within 1..1000
+  QUOTA_HOLD_TTL (--hold-ttl) "2h" is not within 1ms..1h0m0s in whole milliseconds
+  QUOTA_MAX_LAG (--max-lag) "-1s" is not within 1ms..24h0m0s in whole milliseconds`
+	if err == nil {
+		t.Fatal("nothing was wrong")
+	}
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(err.Error(), "\n")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var faults Faults
+	if !errors.As(err, &faults) {
+		t.Errorf("the error is a %T", err)
+	}
+}
+
+func TestRanges(t *testing.T) {
+	tests := []struct {
+		name string
+		text Text
+		ok   bool
+	}{
+		{"threshold 0", Text{SaturationThreshold: "0"}, true},
+		{"threshold 1", Text{SaturationThreshold: "1"}, true},
+		{"threshold above", Text{SaturationThreshold: "1.000001"}, false},
+		{"threshold below", Text{SaturationThreshold: "-0.000001"}, false},
+		{"threshold too fine", Text{SaturationThreshold: "0.1234567"}, false},
+		{"threshold infinite", Text{SaturationThreshold: "1e400"}, false},
+		{"factor above", Text{SoftDeprioritizeFactor: "1.1"}, false},
+		{"days 1", Text{ConsumptionRetentionDays: "1"}, true},
+		{"days 0", Text{ConsumptionRetentionDays: "0"}, false},
+		{"days 3650", Text{ConsumptionRetentionDays: "3650"}, true},
+		{"days 3651", Text{ConsumptionRetentionDays: "3651"}, false},
+		{"lease 1h", Text{HoldTTL: "1h"}, true},
+		{"lease above", Text{HoldTTL: "3600001ms"}, false},
+		{"below a millisecond", Text{MaxLag: "1500us"}, false},
+		{"sync always", Text{Sync: "always"}, true},
+		{"sync 1ms", Text{Sync: "1ms"}, true},
+		{"sync too often", Text{Sync: "999us"}, false},
+		{"sync 0", Text{Sync: "0"}, false},
+		{"sync 1h", Text{Sync: "1h"}, true},
+		{"sync too seldom", Text{Sync: "61m"}, false},
+		{"keep 1000", Text{SnapshotKeep: "1000"}, true},
+		{"keep 1001", Text{SnapshotKeep: "1001"}, false},
+		{"free port", Text{HTTPAddr: "127.0.0.1:0", NatsAddr: "[::1]:-1"}, true},
+		{"localhost", Text{HTTPAddr: "localhost:80"}, true},
+		{"port too large", Text{HTTPAddr: "127.0.0.1:65536"}, false},
+		{"all interfaces", Text{HTTPAddr: ":8480"}, false},
+		{"all interfaces, token", Text{HTTPAddr: ":8480", APIToken: "t"}, true},
+		{"nats beyond loopback", Text{NatsAddr: "10.0.0.1:4222"}, false},
+		{"a name", Text{HTTPAddr: "quota.example:80"}, false},
+		{"url without driver", Text{StoreNatsURL: "nats://a:4222"}, false},
+		{"driver without url", Text{StoreDriver: "nats"}, true},
+		{"second url wrong", Text{StoreDriver: "nats", StoreNatsURL: "nats://a:4222,b"}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := tt.text.Parse(Default())
+			if (err == nil) != tt.ok {
+				t.Errorf("error is %v, want ok %v", err, tt.ok)
+			}
+			if got := c.Validate(); err == nil && got != nil {
+				t.Errorf("what Parse took, Validate does not: %v", got)
+			}
+		})
+	}
+}
+
+func TestValidateSeesWhatWasSetInCode(t *testing.T) {
+	c := Default()
+	c.DataDir, c.SnapshotKeep = "", -1
+	const want = `the configuration has 2 fault(s):
+  QUOTA_DATA_DIR (--data-dir) is empty; name a directory
+  QUOTA_SNAPSHOT_KEEP (--snapshot-keep) is not within 1..1000`
+	if err := c.Validate(); err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+}

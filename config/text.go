@@ -1,0 +1,198 @@
+package config
+
+import (
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quotashare/quotashare/quota"
+)
+
+// Text is a configuration as it was given; "" means not given. The name of a
+// field in the environment and on the command line is fixed by Variable.
+type Text struct {
+	DataDir                  string `placeholder:"DIR" help:"Where the log and the state are kept (./data)."`
+	StoreDriver              string `placeholder:"NAME" help:"Home of the log: embedded, or nats for a server of yours (embedded)."`
+	StoreNatsURL             string `name:"store-nats-url" placeholder:"URL" help:"That server, such as nats://nats.example:4222."`
+	NatsAddr                 string `placeholder:"ADDR" help:"Where the embedded NATS server listens (127.0.0.1:4222)."`
+	HTTPAddr                 string `name:"http-addr" placeholder:"ADDR" help:"Where the HTTP API listens (127.0.0.1:8480)."`
+	HTTPHosts                string `name:"http-hosts" placeholder:"NAMES" help:"Host names the HTTP API answers to beside localhost, separated by commas."`
+	Sync                     string `placeholder:"WHEN" help:"When the log goes to disk: always, or every so often such as 100ms (always)."`
+	SaturationThreshold      string `placeholder:"0..1" help:"From which part of a limit on shares are enforced (0.5)."`
+	SoftDeprioritizeFactor   string `placeholder:"0..1" help:"What a deprioritized request's score is multiplied by (0.7)."`
+	ConsumptionRetentionDays string `placeholder:"DAYS" help:"How long usage history is kept (14)."`
+	SignalTTL                string `name:"signal-ttl" placeholder:"TIME" help:"How long a provider's reading without a reset time holds (30s)."`
+	HoldTTL                  string `name:"hold-ttl" placeholder:"TIME" help:"How long a request in flight is held for when it does not say (300s)."`
+	MaxLag                   string `placeholder:"TIME" help:"From which lag on answers are called degraded (5s)."`
+	SnapshotInterval         string `placeholder:"TIME" help:"How often the state is saved whole (10m)."`
+	SnapshotKeep             string `placeholder:"N" help:"How many of those are kept (5)."`
+	APIToken                 string `name:"api-token" placeholder:"TOKEN" help:"What HTTP clients must present; needed to listen beyond this machine."`
+	LogLevel                 string `placeholder:"LEVEL" help:"debug, info, warn or error (info)."`
+}
+
+// Variable returns the name in the environment of a flag: "data-dir" is
+// QUOTA_DATA_DIR.
+func Variable(flag string) string {
+	return "QUOTA_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// Parse reads the text over c, usually Default(), and validates the result. An
+// error is of type Faults and names everything that is wrong.
+func (t Text) Parse(c Config) (Config, error) {
+	p := parser{given: map[string]string{}}
+	p.text(t.DataDir, &c.DataDir)
+	p.text(t.StoreDriver, &c.StoreDriver)
+	p.text(t.StoreNatsURL, &c.StoreNATSURL)
+	p.text(t.NatsAddr, &c.NATSAddr)
+	p.text(t.HTTPAddr, &c.HTTPAddr)
+	p.text(t.APIToken, &c.APIToken)
+	p.list(t.HTTPHosts, &c.HTTPHosts)
+	p.sync("sync", t.Sync, &c.Sync)
+	p.duration("snapshot-interval", t.SnapshotInterval, &c.SnapshotInterval)
+	p.level("log-level", t.LogLevel, &c.LogLevel)
+	keep := int64(c.SnapshotKeep)
+	p.whole("snapshot-keep", t.SnapshotKeep, &keep)
+	c.SnapshotKeep = int(keep)
+	p.settings(t, &c)
+	faults := p.faults
+	for _, f := range c.faults() {
+		if !p.failed(f.Flag) {
+			f.Value = p.given[f.Flag]
+			faults = append(faults, f)
+		}
+	}
+	if len(faults) > 0 {
+		return c, faults
+	}
+	return c, nil
+}
+
+// settings reads those values that the engine keeps in the log.
+func (p *parser) settings(t Text, c *Config) {
+	if p.ratio("saturation-threshold", t.SaturationThreshold, &c.SaturationThreshold) {
+		c.give("saturationThreshold", c.SaturationThreshold.String())
+	}
+	if p.ratio("soft-deprioritize-factor", t.SoftDeprioritizeFactor, &c.SoftDeprioritizeFactor) {
+		c.give("softDeprioritizeFactor", c.SoftDeprioritizeFactor.String())
+	}
+	if p.whole("consumption-retention-days", t.ConsumptionRetentionDays, &c.ConsumptionRetentionDays) {
+		c.give("consumptionRetentionDays", strconv.FormatInt(c.ConsumptionRetentionDays, 10))
+	}
+	for _, d := range []struct {
+		flag, text, name string
+		into             *time.Duration
+	}{
+		{"signal-ttl", t.SignalTTL, "signalTtlMs", &c.SignalTTL},
+		{"hold-ttl", t.HoldTTL, "holdTtlMs", &c.HoldTTL},
+		{"max-lag", t.MaxLag, "maxLagMs", &c.MaxLag},
+	} {
+		if p.duration(d.flag, d.text, d.into) {
+			c.give(d.name, strconv.FormatInt(d.into.Milliseconds(), 10))
+		}
+	}
+}
+
+func (c *Config) give(name, value string) {
+	c.Given = append(c.Given, Setting{Name: name, Value: value})
+}
+
+// parser reads values and collects what is wrong with them.
+type parser struct {
+	given  map[string]string // by flag, what could be read
+	faults Faults
+}
+
+func (p *parser) failed(flag string) bool {
+	for _, f := range p.faults {
+		if f.Flag == flag {
+			return true
+		}
+	}
+	return false
+}
+
+// fail records a fault; it returns false, so that a reader can return it.
+func (p *parser) fail(flag, value, problem string) bool {
+	p.faults = append(p.faults, Fault{Flag: flag, Value: value, Problem: problem})
+	return false
+}
+
+func (p *parser) text(text string, into *string) {
+	if text != "" {
+		*into = text
+	}
+}
+
+func (p *parser) list(text string, into *[]string) {
+	for item := range strings.SplitSeq(text, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			*into = append(*into, item)
+		}
+	}
+}
+
+func (p *parser) ratio(flag, text string, into *quota.Ratio) bool {
+	if text == "" {
+		return false
+	}
+	r, err := quota.ParseRatio(text)
+	if err != nil {
+		return p.fail(flag, text, err.Error())
+	}
+	*into, p.given[flag] = r, text
+	return true
+}
+
+func (p *parser) whole(flag, text string, into *int64) bool {
+	if text == "" {
+		return false
+	}
+	n, err := quota.ParseInt(text)
+	if err != nil {
+		return p.fail(flag, text, err.Error()+"; use a whole number")
+	}
+	*into, p.given[flag] = n, text
+	return true
+}
+
+func (p *parser) duration(flag, text string, into *time.Duration) bool {
+	if text == "" {
+		return false
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return p.fail(flag, text, "is no duration; use 500ms, 30s, 10m or alike")
+	}
+	*into, p.given[flag] = d, text
+	return true
+}
+
+// sync reads "always" as 0. A 0 that was written is refused: the reader of the
+// next line would not know whether it means always or never.
+func (p *parser) sync(flag, text string, into *time.Duration) {
+	switch d, err := time.ParseDuration(text); {
+	case text == "":
+	case text == "always":
+		*into = 0
+	case err != nil:
+		p.fail(flag, text, "is neither always nor a duration such as 100ms")
+	case d < minSync || d > maxSync:
+		p.fail(flag, text, "is not within 1ms..1h; use always to sync before every acknowledgement")
+	default:
+		*into = d
+	}
+}
+
+func (p *parser) level(flag, text string, into *slog.Level) {
+	levels := map[string]slog.Level{
+		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+	}
+	level, ok := levels[text]
+	switch {
+	case ok:
+		*into = level
+	case text != "":
+		p.fail(flag, text, "is none of debug, info, warn and error")
+	}
+}

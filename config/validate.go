@@ -1,0 +1,143 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quotashare/quotashare/quota"
+)
+
+// The ranges. A sync below a millisecond is a typing error that would keep the
+// disk busy; a lease beyond an hour is what the engine refuses everywhere.
+const (
+	minSync      = time.Millisecond
+	maxSync      = time.Hour
+	maxLease     = time.Hour
+	maxDuration  = 24 * time.Hour
+	maxRetention = 3650 // days
+	maxKeep      = 1000
+)
+
+// Fault is one thing that is wrong.
+type Fault struct {
+	Flag    string // without dashes; Variable gives the other name
+	Value   string // as given, "" when it is a default or a combination
+	Problem string
+}
+
+// Error says it in one line, under both names, because the person may have
+// used either.
+func (f Fault) Error() string {
+	text := Variable(f.Flag) + " (--" + f.Flag + ")"
+	if f.Value != "" {
+		text += " " + strconv.Quote(f.Value)
+	}
+	return text + " " + f.Problem
+}
+
+// Faults is everything that is wrong with a configuration.
+type Faults []Fault
+
+// Error has one line for each fault.
+func (f Faults) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "the configuration has %d fault(s):", len(f))
+	for _, fault := range f {
+		b.WriteString("\n  " + fault.Error())
+	}
+	return b.String()
+}
+
+// Validate checks ranges and what must fit together. An error is of type
+// Faults.
+func (c Config) Validate() error {
+	if faults := c.faults(); len(faults) > 0 {
+		return faults
+	}
+	return nil
+}
+
+func (c Config) faults() Faults {
+	var f Faults
+	f.home(c)
+	f.addr("nats-addr", c.NATSAddr, c.APIToken)
+	f.addr("http-addr", c.HTTPAddr, c.APIToken)
+	f.ratio("saturation-threshold", c.SaturationThreshold)
+	f.ratio("soft-deprioritize-factor", c.SoftDeprioritizeFactor)
+	f.whole("consumption-retention-days", c.ConsumptionRetentionDays, 1, maxRetention)
+	f.whole("snapshot-keep", int64(c.SnapshotKeep), 1, maxKeep)
+	f.duration("signal-ttl", c.SignalTTL, maxDuration)
+	f.duration("hold-ttl", c.HoldTTL, maxLease)
+	f.duration("max-lag", c.MaxLag, maxDuration)
+	f.duration("snapshot-interval", c.SnapshotInterval, maxDuration)
+	return f
+}
+
+func (f *Faults) add(flag, format string, v ...any) {
+	*f = append(*f, Fault{Flag: flag, Problem: fmt.Sprintf(format, v...)})
+}
+
+// home checks where the log lives. The driver nats without a URL is no fault
+// here: a program that owns the log falls back, one that does not refuses.
+func (f *Faults) home(c Config) {
+	if c.DataDir == "" {
+		f.add("data-dir", "is empty; name a directory")
+	}
+	if c.StoreDriver != Embedded && c.StoreDriver != NATS {
+		f.add("store-driver", "is %q; use %s or %s", c.StoreDriver, Embedded, NATS)
+	}
+	for one := range strings.SplitSeq(c.StoreNATSURL, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		if c.StoreNATSURL != "" && (err != nil || u.Host == "" || (u.Scheme != "nats" && u.Scheme != "tls")) {
+			f.add("store-nats-url", "is no NATS URL; use nats://host:4222")
+			return
+		}
+	}
+	if c.StoreDriver == Embedded && c.StoreNATSURL != "" {
+		f.add("store-nats-url", "is set, but the driver is embedded; set %s=%s to use it", Variable("store-driver"), NATS)
+	}
+}
+
+// addr checks an address to listen on. Anything but loopback needs a token:
+// whoever reaches the port could change quotas.
+func (f *Faults) addr(flag, addr, token string) {
+	host, port, err := net.SplitHostPort(addr)
+	n, portErr := strconv.Atoi(port)
+	switch {
+	case err != nil || portErr != nil || n < -1 || n > 65535:
+		f.add(flag, "is %q; use host:port", addr)
+	case token == "" && !Loopback(host):
+		f.add(flag, "is %q, which other machines can reach; set %s, or listen on 127.0.0.1", addr, Variable("api-token"))
+	}
+}
+
+// Loopback reports whether only this machine can reach a listener on that
+// host. A name other than localhost is not looked up: what it means may change
+// after it was checked.
+func Loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+func (f *Faults) ratio(flag string, r quota.Ratio) {
+	if r < 0 || r > quota.RatioOne {
+		f.add(flag, "is not within 0..1")
+	}
+}
+
+func (f *Faults) whole(flag string, n, low, high int64) {
+	if n < low || n > high {
+		f.add(flag, "is not within %d..%d", low, high)
+	}
+}
+
+// duration checks a time that is kept in milliseconds.
+func (f *Faults) duration(flag string, d, high time.Duration) {
+	if d < time.Millisecond || d > high || d%time.Millisecond != 0 {
+		f.add(flag, "is not within 1ms..%s in whole milliseconds", high)
+	}
+}
