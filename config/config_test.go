@@ -122,7 +122,7 @@ func TestRanges(t *testing.T) {
 		{"a name", Text{HTTPAddr: "quota.example:80"}, false},
 		{"url without driver", Text{StoreNatsURL: "nats://a:4222"}, false},
 		{"driver without url", Text{StoreDriver: "nats"}, true},
-		{"second url wrong", Text{StoreDriver: "nats", StoreNatsURL: "nats://a:4222,b"}, false},
+		{"second url wrong", Text{StoreDriver: "nats", StoreNatsURL: "nats://a,http://b:4222"}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -134,6 +134,14 @@ func TestRanges(t *testing.T) {
 				t.Errorf("what Parse took, Validate does not: %v", got)
 			}
 		})
+	}
+}
+
+func TestAlwaysReplacesADuration(t *testing.T) {
+	c := Default()
+	c.Sync = time.Second
+	if got, err := (Text{Sync: "always"}).Parse(c); err != nil || got.Sync != 0 {
+		t.Errorf("sync is %s, %v", got.Sync, err)
 	}
 }
 

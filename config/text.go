@@ -57,10 +57,8 @@ func (t Text) Parse(c Config) (Config, error) {
 	p.settings(t, &c)
 	faults := p.faults
 	for _, f := range c.faults() {
-		if !p.failed(f.Flag) {
-			f.Value = p.given[f.Flag]
-			faults = append(faults, f)
-		}
+		f.Value = p.given[f.Flag]
+		faults = append(faults, f)
 	}
 	if len(faults) > 0 {
 		return c, faults
@@ -101,15 +99,6 @@ func (c *Config) give(name, value string) {
 type parser struct {
 	given  map[string]string // by flag, what could be read
 	faults Faults
-}
-
-func (p *parser) failed(flag string) bool {
-	for _, f := range p.faults {
-		if f.Flag == flag {
-			return true
-		}
-	}
-	return false
 }
 
 // fail records a fault; it returns false, so that a reader can return it.
