@@ -51,3 +51,14 @@ func (r *Request) add() *Question {
 	r.Questions = append(r.Questions, Question{MaxWaitMs: -1})
 	return &r.Questions[len(r.Questions)-1]
 }
+
+// Waits reports whether an answer may have to wait: for a sequence beyond
+// applied, or for the verdict on a hold.
+func (r *Request) Waits(applied uint64) bool {
+	for i := range r.Questions {
+		if q := &r.Questions[i]; q.Reserve || q.MinSeq > applied {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,22 @@
+// Package natsapi answers quota.decide over NATS.
+//
+// Server is a micro service named quotashare, so that `nats micro ls` finds it,
+// with one endpoint on quota.decide in a queue group: of any number of deciders
+// one answers. It is subscribed from Start to Stop and at no other time: a
+// member of a queue group that does not answer would cost its share of all
+// questions a time-out, so Start is for a decider that has caught up.
+//
+// Every question with a reply subject is answered, a bad one with an error in
+// the body and in the headers of a micro service error. Two are not, and are
+// counted: a question without a reply subject, and one whose reply subject
+// begins with "quota." or "$", because the answer would become an event or a
+// command to the broker. The answer has the encoding of its question.
+//
+// Questions are answered one after the other in the callback of the
+// subscription, which is faster than a goroutine for each. What has to wait (for
+// a sequence, or for the verdict on a hold) waits beside it in a goroutine. There
+// are at most Config.MaxWaiting of those; beyond that nothing waits and the
+// answer says what it lacks.
+//
+// A panic while answering is logged, counted and answered with an error.
+package natsapi

@@ -1,0 +1,182 @@
+package natsapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/quotashare/quotashare/questions"
+)
+
+// Name is the name of the micro service and of its queue group.
+const Name = "quotashare"
+
+// DefaultMaxWaiting is the Config.MaxWaiting of a Config that sets none.
+const DefaultMaxWaiting = 1024
+
+// stopTimeout bounds Stop when its context does not.
+const stopTimeout = 5 * time.Second
+
+// ErrStarted is Start of a server that runs.
+var ErrStarted = errors.New("the service is started already")
+
+// Decider gives the answers.
+type Decider interface {
+	// Applied returns the last folded stream sequence. It is called for every
+	// message.
+	Applied() uint64
+	// Decide answers qs, in order and from one state, in rs, which has the same
+	// length and was Reset. It may wait for the highest MinSeq among qs and for the
+	// verdicts on what they reserve, each as long as the question says; when ctx is
+	// done it waits no longer and answers with what it has. It does not wait at all
+	// when no question reserves and every MinSeq is at most Applied. It keeps
+	// nothing of qs and rs.
+	Decide(ctx context.Context, qs []questions.Question, rs []questions.Reply)
+}
+
+// Config is what a Server needs.
+type Config struct {
+	Conn       *nats.Conn
+	Decider    Decider
+	Version    string       // of the program, as semantic version
+	MaxWaiting int          // messages that wait at once; 0 is DefaultMaxWaiting
+	Logger     *slog.Logger // nil logs nothing
+}
+
+// Server answers questions from Start to Stop.
+type Server struct {
+	conn    *nats.Conn
+	decider Decider
+	version string
+	log     *slog.Logger
+	counts  Counts
+	calls   sync.Pool // of *call
+
+	room    chan struct{} // one for each message that waits
+	waiting sync.WaitGroup
+
+	mu      sync.Mutex // serializes Start and Stop
+	service micro.Service
+	cancel  context.CancelFunc // ends all waiting
+}
+
+// New returns a server that is not started.
+func New(c Config) *Server {
+	s := &Server{
+		conn:    c.Conn,
+		decider: c.Decider,
+		version: c.Version,
+		log:     c.Logger,
+		calls:   sync.Pool{New: func() any { return new(call) }},
+	}
+	if c.MaxWaiting == 0 {
+		c.MaxWaiting = DefaultMaxWaiting
+	}
+	s.room = make(chan struct{}, c.MaxWaiting)
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	return s
+}
+
+// Counts returns the server's counters, which live as long as it does.
+func (s *Server) Counts() *Counts { return &s.counts }
+
+// Start subscribes. It returns when the broker routes questions here. A stopped
+// server may be started again.
+func (s *Server) Start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.service != nil {
+		return ErrStarted
+	}
+	service, err := micro.AddService(s.conn, micro.Config{
+		Name:         Name,
+		Version:      s.version,
+		Description:  "decides whether an API key may use its provider now",
+		QueueGroup:   Name,
+		StatsHandler: func(*micro.Endpoint) any { return json.RawMessage(s.counts.appendJSON(nil)) },
+		ErrorHandler: func(_ micro.Service, err *micro.NATSError) {
+			s.log.Warn("questions are lost", "subject", err.Subject, "error", err.Description)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	handler := micro.HandlerFunc(func(r micro.Request) { s.handle(ctx, r) })
+	err = service.AddEndpoint("decide", handler, micro.WithEndpointSubject(questions.Subject))
+	if err == nil {
+		err = s.conn.Flush()
+	}
+	if err != nil {
+		cancel()
+		return errors.Join(err, service.Stop())
+	}
+	s.service, s.cancel = service, cancel
+	return nil
+}
+
+// Stop unsubscribes, answers everything that was routed here, what waits at
+// once, and returns when the broker has the answers. A context that is done
+// before that makes it return with the context's error. Stop of a server that is
+// not started does nothing.
+func (s *Server) Stop(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.service == nil {
+		return nil
+	}
+	defer s.cancel()
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	err := s.service.Stop()
+	s.service = nil
+	if err == nil {
+		err = s.drain(ctx)
+	}
+	if errors.Is(err, nats.ErrConnectionClosed) {
+		return nil // then there is nobody to answer
+	}
+	return err
+}
+
+func (s *Server) drain(ctx context.Context) error {
+	// After this round trip the broker sends no more questions, and what it sent is
+	// in the queues of the subscriptions, in front of the barrier.
+	if err := s.conn.FlushWithContext(ctx); err != nil {
+		return err
+	}
+	handled := make(chan struct{})
+	if err := s.conn.Barrier(func() { close(handled) }); err != nil {
+		return err
+	}
+	if err := wait(ctx, handled); err != nil {
+		return err
+	}
+	s.cancel()
+	answered := make(chan struct{})
+	go func() {
+		s.waiting.Wait()
+		close(answered)
+	}()
+	if err := wait(ctx, answered); err != nil {
+		return err
+	}
+	return s.conn.FlushWithContext(ctx)
+}
+
+func wait(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
