@@ -90,7 +90,7 @@ type Event struct {
 	Partial      bool
 	Estimated    bool
 
-	// Cost are the amounts with requests defaulted (DESIGN 3); Given has bit
+	// Cost are the amounts with requests defaulted; Given has bit
 	// 1<<unit set for each unit that was in the message.
 	Cost  quota.Amounts
 	Given uint8
