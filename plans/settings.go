@@ -1,0 +1,169 @@
+package plans
+
+import (
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/wire"
+)
+
+// Setting is one number of the rules that is the same for the whole system.
+type Setting uint8
+
+// The settings, in the order in which they are stored and shown.
+const (
+	SaturationThreshold Setting = iota
+	SoftDeprioritizeFactor
+	ConsumptionRetentionDays
+	SignalTTLMs
+	HoldTTLMs
+	DecisionSampleRate
+	MaxLagMs
+)
+
+// NumSettings is the number of settings.
+const NumSettings = 7
+
+var settings = [NumSettings]struct {
+	name               string
+	ratio              bool // else a whole number
+	low, high, initial int64
+}{
+	SaturationThreshold:      {"saturationThreshold", true, 0, 1e6, 5e5},
+	SoftDeprioritizeFactor:   {"softDeprioritizeFactor", true, 0, 1e6, 7e5},
+	ConsumptionRetentionDays: {"consumptionRetentionDays", false, 1, 3_650, 14},
+	SignalTTLMs:              {"signalTtlMs", false, 1, 86_400_000, 30_000},
+	HoldTTLMs:                {"holdTtlMs", false, 1, 3_600_000, 300_000}, // a lease is 1 ms to 1 h
+	DecisionSampleRate:       {"decisionSampleRate", true, 0, 1e6, 1e4},
+	MaxLagMs:                 {"maxLagMs", false, 1, 3_600_000, 5_000},
+}
+
+// SettingNames lists the names for messages to people.
+const SettingNames = "saturationThreshold, softDeprioritizeFactor, consumptionRetentionDays, signalTtlMs, holdTtlMs, decisionSampleRate or maxLagMs"
+
+// ParseSetting returns the setting of that exact name.
+func ParseSetting(name string) (Setting, bool) {
+	for s := range settings {
+		if settings[s].name == name {
+			return Setting(s), true
+		}
+	}
+	return 0, false
+}
+
+// String returns the setting's name on the wire.
+func (s Setting) String() string { return settings[s].name }
+
+// Origin says where the value of a setting comes from.
+type Origin uint8
+
+// A setting has its default, or a value stored through the API, or one written
+// by a program that found it in its environment.
+const (
+	Default Origin = iota
+	Stored
+	Environment
+)
+
+// SettingValue is one setting that has a value. N is in millionths for the
+// ratios, else the number itself.
+type SettingValue struct {
+	N      int64
+	Origin Origin
+	From   string // who wrote it, "" = not said
+}
+
+// Settings are the values in force. The zero Settings has only defaults.
+type Settings [NumSettings]SettingValue
+
+// Value returns the setting's value, by default its default.
+func (s *Settings) Value(name Setting) int64 {
+	if s[name].Origin == Default {
+		return settings[name].initial
+	}
+	return s[name].N
+}
+
+// SaturationThreshold is the use from which a pool is strict.
+func (s *Settings) SaturationThreshold() quota.Ratio {
+	return quota.Ratio(s.Value(SaturationThreshold))
+}
+
+// SoftDeprioritizeFactor multiplies the score of a deprioritized answer.
+func (s *Settings) SoftDeprioritizeFactor() quota.Ratio {
+	return quota.Ratio(s.Value(SoftDeprioritizeFactor))
+}
+
+// ConsumptionRetentionDays is the least age at which usage is forgotten.
+func (s *Settings) ConsumptionRetentionDays() int64 { return s.Value(ConsumptionRetentionDays) }
+
+// SignalTTLMs is how long a reading without a reset stands.
+func (s *Settings) SignalTTLMs() int64 { return s.Value(SignalTTLMs) }
+
+// HoldTTLMs is the lease of a hold that asks for none.
+func (s *Settings) HoldTTLMs() int64 { return s.Value(HoldTTLMs) }
+
+// DecisionSampleRate is the part of the allowed answers that is recorded.
+func (s *Settings) DecisionSampleRate() quota.Ratio {
+	return quota.Ratio(s.Value(DecisionSampleRate))
+}
+
+// MaxLagMs is the age of the state from which an answer is degraded.
+func (s *Settings) MaxLagMs() int64 { return s.Value(MaxLagMs) }
+
+// ReadSetting reads the field of that name as a value of the setting; ok is
+// false when it is absent or a fault.
+func ReadSetting(r wire.Reader, field string, s Setting) (n int64, ok bool) {
+	row := &settings[s]
+	if !row.ratio {
+		return r.Int(field, row.low, row.high)
+	}
+	v, ok := r.Ratio(field, quota.Ratio(row.low), quota.Ratio(row.high))
+	return int64(v), ok
+}
+
+// ParseSettings reads the settings document
+//
+//	{"values": {<name>: {"value": …, "source": "stored" | "environment", "from"?: …}}}
+//
+// and names every fault by its field. A name that is not listed has its
+// default. An unknown name is a fault, for a typo would otherwise look like a
+// setting that does nothing. The settings are returned with their faults.
+func ParseSettings(doc wire.Value) (Settings, wire.Faults) {
+	var faults wire.Faults
+	var s Settings
+	r, ok := wire.Read(doc, "", &faults)
+	if !ok || !r.Need("values") {
+		return s, faults
+	}
+	values, _ := r.Object("values")
+	for _, name := range values.Names() {
+		setting, known := ParseSetting(name)
+		if !known {
+			values.Fault(name, "is unknown: use "+SettingNames)
+			continue
+		}
+		if o, ok := values.Object(name); ok {
+			s[setting] = parseSettingValue(o, setting)
+		}
+	}
+	return s, faults
+}
+
+func parseSettingValue(o wire.Reader, s Setting) SettingValue {
+	v := SettingValue{From: o.ID("from")}
+	if o.Need("source") {
+		v.Origin, _ = wire.Enum(o, "source", parseOrigin, "stored or environment")
+	}
+	if o.Need("value") {
+		var ok bool
+		if v.N, ok = ReadSetting(o, "value", s); !ok {
+			return SettingValue{}
+		}
+	}
+	return v
+}
+
+// parseOrigin knows only the origins of a value that is there.
+func parseOrigin(name string) (Origin, bool) {
+	o, ok := parseWord[Origin](originWords)(name)
+	return o, ok && o != Default
+}
