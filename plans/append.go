@@ -90,9 +90,9 @@ func appendModelCap(dst []byte, c *ModelCap) []byte {
 }
 
 // AppendPlanJSON appends the plan's document, what ParsePlan reads.
-func AppendPlanJSON(dst []byte, connectionID string, p Plan) []byte {
+func AppendPlanJSON(dst []byte, connectionID string, dimensions []Dimension) []byte {
 	dst = appendText(append(dst, '{'), "connectionId", connectionID)
-	return append(appendList(append(dst, ','), "dimensions", p.Dimensions, appendDimension), '}')
+	return append(appendList(append(dst, ','), "dimensions", dimensions, appendDimension), '}')
 }
 
 // AppendPlanView appends the plan as the API shows it: the document, the

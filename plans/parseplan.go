@@ -5,18 +5,20 @@ import (
 	"github.com/quotashare/quotashare/wire"
 )
 
-// ParsePlan reads the plan document of a connection and names every fault by
-// its field. The document must name the connection; with connectionID "" it
-// need not and any will do. A limit that is absent is unknown, like 0. As with
-// ParsePool the plan is returned with its faults.
-func ParsePlan(connectionID string, doc wire.Value) (Plan, wire.Faults) {
+// ParsePlan reads the plan document of a connection, {"connectionId"?: …,
+// "dimensions": [{"unit": …, "window": …, "limit"?: …}]}, and names every fault
+// by its field. Which connection it is for is known from where it is written;
+// the name in it is only checked to be an id. A limit that is absent is
+// unknown, like 0. As with ParsePool the dimensions are returned with the
+// faults.
+func ParsePlan(doc wire.Value) ([]Dimension, wire.Faults) {
 	var faults wire.Faults
-	plan := Plan{Source: Manual}
+	var dimensions []Dimension
 	r, ok := wire.Read(doc, "", &faults)
 	if !ok {
-		return plan, faults
+		return nil, faults
 	}
-	parseOwnID(r, "connectionId", connectionID)
+	r.ID("connectionId")
 	r.Need("dimensions")
 	objects, _ := r.Objects("dimensions", maxDimensions)
 	places := seen[Dimension]{}
@@ -29,9 +31,9 @@ func ParsePlan(connectionID string, doc wire.Value) (Plan, wire.Faults) {
 			o.Fault("window", twice)
 		}
 		d.Limit = parseLimit(o, d.Unit)
-		plan.Dimensions = append(plan.Dimensions, d)
+		dimensions = append(dimensions, d)
 	}
-	return plan, faults
+	return dimensions, faults
 }
 
 func parseLimit(o wire.Reader, u quota.Unit) quota.Amount {

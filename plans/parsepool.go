@@ -39,7 +39,7 @@ func ParsePool(id string, doc wire.Value) (*Pool, wire.Faults) {
 		return nil, faults
 	}
 	p := &Pool{
-		ID:        parseOwnID(r, "id", id),
+		ID:        parseID(r, id),
 		Name:      r.NeedText("name", maxName),
 		Provider:  r.NeedID("provider"),
 		Reserve:   defaultReserve,
@@ -57,13 +57,13 @@ func ParsePool(id string, doc wire.Value) (*Pool, wire.Faults) {
 	return p, faults
 }
 
-// parseOwnID reads the id that a document gives itself.
-func parseOwnID(r wire.Reader, name, want string) string {
+// parseID reads the id that a document gives itself.
+func parseID(r wire.Reader, want string) string {
 	if want == "" {
-		return r.ID(name)
+		return r.ID("id")
 	}
-	if got := r.NeedID(name); got != "" && got != want {
-		r.Fault(name, "is not "+want+": a document must name the id it is written under")
+	if got := r.NeedID("id"); got != "" && got != want {
+		r.Fault("id", "is not "+want+": a document must name the id it is written under")
 	}
 	return want
 }

@@ -63,51 +63,51 @@ const (
 	Environment
 )
 
-// SettingValue is one setting that has a value. N is in millionths for the
-// ratios, else the number itself.
+// SettingValue is the value of one setting. N is in millionths for the ratios,
+// else the number itself.
 type SettingValue struct {
 	N      int64
 	Origin Origin
 	From   string // who wrote it, "" = not said
 }
 
-// Settings are the values in force. The zero Settings has only defaults.
+// Settings are the values in force; begin with DefaultSettings.
 type Settings [NumSettings]SettingValue
 
-// Value returns the setting's value, by default its default.
-func (s *Settings) Value(name Setting) int64 {
-	if s[name].Origin == Default {
-		return settings[name].initial
+// DefaultSettings returns the settings when nothing is set.
+func DefaultSettings() (s Settings) {
+	for i := range s {
+		s[i].N = settings[i].initial
 	}
-	return s[name].N
+	return s
 }
 
 // SaturationThreshold is the use from which a pool is strict.
 func (s *Settings) SaturationThreshold() quota.Ratio {
-	return quota.Ratio(s.Value(SaturationThreshold))
+	return quota.Ratio(s[SaturationThreshold].N)
 }
 
 // SoftDeprioritizeFactor multiplies the score of a deprioritized answer.
 func (s *Settings) SoftDeprioritizeFactor() quota.Ratio {
-	return quota.Ratio(s.Value(SoftDeprioritizeFactor))
+	return quota.Ratio(s[SoftDeprioritizeFactor].N)
 }
 
 // ConsumptionRetentionDays is the least age at which usage is forgotten.
-func (s *Settings) ConsumptionRetentionDays() int64 { return s.Value(ConsumptionRetentionDays) }
+func (s *Settings) ConsumptionRetentionDays() int64 { return s[ConsumptionRetentionDays].N }
 
 // SignalTTLMs is how long a reading without a reset stands.
-func (s *Settings) SignalTTLMs() int64 { return s.Value(SignalTTLMs) }
+func (s *Settings) SignalTTLMs() int64 { return s[SignalTTLMs].N }
 
 // HoldTTLMs is the lease of a hold that asks for none.
-func (s *Settings) HoldTTLMs() int64 { return s.Value(HoldTTLMs) }
+func (s *Settings) HoldTTLMs() int64 { return s[HoldTTLMs].N }
 
 // DecisionSampleRate is the part of the allowed answers that is recorded.
 func (s *Settings) DecisionSampleRate() quota.Ratio {
-	return quota.Ratio(s.Value(DecisionSampleRate))
+	return quota.Ratio(s[DecisionSampleRate].N)
 }
 
 // MaxLagMs is the age of the state from which an answer is degraded.
-func (s *Settings) MaxLagMs() int64 { return s.Value(MaxLagMs) }
+func (s *Settings) MaxLagMs() int64 { return s[MaxLagMs].N }
 
 // ReadSetting reads the field of that name as a value of the setting; ok is
 // false when it is absent or a fault.
@@ -129,7 +129,7 @@ func ReadSetting(r wire.Reader, field string, s Setting) (n int64, ok bool) {
 // setting that does nothing. The settings are returned with their faults.
 func ParseSettings(doc wire.Value) (Settings, wire.Faults) {
 	var faults wire.Faults
-	var s Settings
+	s := DefaultSettings()
 	r, ok := wire.Read(doc, "", &faults)
 	if !ok || !r.Need("values") {
 		return s, faults
@@ -142,24 +142,25 @@ func ParseSettings(doc wire.Value) (Settings, wire.Faults) {
 			continue
 		}
 		if o, ok := values.Object(name); ok {
-			s[setting] = parseSettingValue(o, setting)
+			s[setting].read(o, setting)
 		}
 	}
 	return s, faults
 }
 
-func parseSettingValue(o wire.Reader, s Setting) SettingValue {
-	v := SettingValue{From: o.ID("from")}
+// read takes in the value of the setting if it is right.
+func (v *SettingValue) read(o wire.Reader, s Setting) {
+	from := o.ID("from")
+	var origin Origin
 	if o.Need("source") {
-		v.Origin, _ = wire.Enum(o, "source", parseOrigin, "stored or environment")
+		origin, _ = wire.Enum(o, "source", parseOrigin, "stored or environment")
 	}
-	if o.Need("value") {
-		var ok bool
-		if v.N, ok = ReadSetting(o, "value", s); !ok {
-			return SettingValue{}
-		}
+	if !o.Need("value") {
+		return
 	}
-	return v
+	if n, ok := ReadSetting(o, "value", s); ok && origin != Default {
+		*v = SettingValue{n, origin, from}
+	}
 }
 
 // parseOrigin knows only the origins of a value that is there.
