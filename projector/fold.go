@@ -1,0 +1,278 @@
+package projector
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/quota"
+)
+
+// MaxAhead is how far an event's time may lie ahead of the broker's timestamp,
+// in milliseconds. What is further ahead is placed at the broker's timestamp:
+// a fast clock must not rotate a window away.
+const MaxAhead int64 = 120_000
+
+// Run is a few messages in stream order, decoded and hashed. Preparing needs no
+// state, so it happens before the lock is taken, and beside the fold. A Run is
+// used again after Reset; its memory grows to the largest it held.
+type Run struct {
+	messages []prepared
+	items    []events.Item
+	ids      []identity
+	pending  uint64 // how many more messages the log had after the last
+}
+
+type prepared struct {
+	message  events.Message
+	from, to int // in items and ids
+}
+
+type identity struct {
+	id      idHash
+	content contentHash
+	has     bool
+}
+
+// MaxRunItems is when a run is full: readers wait for as many events at most,
+// or for one message's if it has more.
+const MaxRunItems = 128
+
+// Reset empties the run.
+func (r *Run) Reset() {
+	clear(r.items) // they hold on to the messages' memory
+	r.messages, r.items, r.ids = r.messages[:0], r.items[:0], r.ids[:0]
+}
+
+// Add decodes the message into the run.
+func (r *Run) Add(m events.Message) {
+	from := len(r.items)
+	r.items = events.Decode(&m, r.items)
+	for i := from; i < len(r.items); i++ {
+		r.ids = append(r.ids, identify(&r.items[i]))
+	}
+	r.messages = append(r.messages, prepared{message: m, from: from, to: len(r.items)})
+}
+
+// Full reports whether the run should be applied before more is added.
+func (r *Run) Full() bool { return len(r.items) >= MaxRunItems }
+
+// Len returns the number of messages in the run.
+func (r *Run) Len() int { return len(r.messages) }
+
+func identify(it *events.Item) (n identity) {
+	if it.Err != nil || it.Event.Kind.IsConfig() {
+		return n
+	}
+	id, ok := it.Event.Identity()
+	if !ok {
+		return n
+	}
+	content := it.Event.Content()
+	n.id, n.has = id, true
+	copy(n.content[:], content[:])
+	return n
+}
+
+// Apply folds the run and moves the position to its last message. The messages
+// become visible to readers together.
+//
+// An error means that the store could not be read. The state may then have a
+// part of a message in it and must be given up.
+func (s *State) Apply(r *Run) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range r.messages {
+		p := &r.messages[i]
+		if err := s.applyMessage(&p.message, r.items[p.from:p.to], r.ids[p.from:p.to]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *State) applyMessage(m *events.Message, items []events.Item, ids []identity) error {
+	s.logTime = max(s.logTime, m.Time)
+	var verdict *events.Rejection // of the only item, if this is configuration
+	for i := range items {
+		rejected, err := s.applyItem(m, &items[i], &ids[i])
+		if err != nil {
+			return err
+		}
+		if rejected != nil {
+			s.reject(m, i, items[i].Raw, rejected)
+		}
+		verdict = rejected
+	}
+	if strings.HasPrefix(m.Subject, events.ConfigPrefix) {
+		s.verdicts.put(m.Seq, verdict)
+	}
+	s.counts.Messages++
+	s.pos.Seq, s.pos.Time, s.last = m.Seq, m.Time, *m
+	return nil
+}
+
+// applyItem folds one event; the rejection says why it was not folded.
+func (s *State) applyItem(m *events.Message, it *events.Item, n *identity) (*events.Rejection, error) {
+	if it.Err != nil {
+		return it.Err, nil
+	}
+	if n.has {
+		old, known, err := s.dedup.find(n.id, s.logTime)
+		switch {
+		case err != nil:
+			return nil, err
+		case known && old.content == n.content:
+			s.counts.Duplicates++
+			return nil, nil
+		case known:
+			return conflict(&it.Event), nil
+		}
+	}
+	if r := s.fold(m, &it.Event); r != nil {
+		return r, nil
+	}
+	// Only a folded event takes its id: one that was refused may come again,
+	// put right, under the same id.
+	if n.has {
+		s.dedup.add(n.id, n.content, s.logTime)
+	}
+	s.counts.Folded++
+	return nil, nil
+}
+
+func conflict(e *events.Event) *events.Rejection {
+	return &events.Rejection{Reason: events.IDConflict, Message: fmt.Sprintf(
+		"id %q was folded before with other content: give every event an id of its own", e.ID)}
+}
+
+// fold applies one event by its kind.
+func (s *State) fold(m *events.Message, e *events.Event) *events.Rejection {
+	switch e.Kind {
+	case events.Consumption, events.Adjustment:
+		return s.foldUsage(m, e)
+	case events.Saturation:
+		s.noteProvider(s.connRef(e.ConnectionID), e.Provider)
+	case events.ConfigPool:
+		return s.foldPool(m, e)
+	case events.ConfigPlan:
+		return s.foldPlan(m, e)
+	case events.ConfigSettings:
+		return s.foldSettings(m, e)
+	case events.Release, events.Hold, events.Due:
+		// Valid, and in their place in the log; they change no state yet.
+	}
+	return nil
+}
+
+// foldUsage adds a consumption or adjustment to the counters of its key, of its
+// connection and of its model, all or none of them.
+func (s *State) foldUsage(m *events.Message, e *events.Event) *events.Rejection {
+	at, clamped := placeAt(e.Time, m.Time)
+	b := bucketsAt(at)
+	conn, key, model := s.connRef(e.ConnectionID), s.names.intern(e.APIKeyID), s.names.intern(e.Model)
+	mine := [3]pairKey{{conn: conn}, {conn: conn, key: key}, {conn: conn, key: key, model: model}}
+	touched := mine[:2]
+	if model != 0 {
+		touched = mine[:]
+	}
+	for _, k := range touched {
+		if !s.counters.fits(s.counters.find(k), &b, &e.Cost) {
+			return overflow(e)
+		}
+	}
+	late := false
+	for _, k := range touched {
+		late = s.counters.add(k, &b, &e.Cost, s.logTime) || late
+	}
+	s.conn(conn).total = s.counters.byKey[mine[0]] + 1
+	s.noteProvider(conn, e.Provider)
+	s.addHistory(historyKey{minute: at / minuteMillis, conn: conn, key: key}, &e.Cost)
+	if late {
+		s.counts.Late++
+	}
+	if clamped {
+		s.counts.Clamped++
+	}
+	return nil
+}
+
+// placeAt returns where on the time line an event stands.
+func placeAt(said, broker int64) (at int64, clamped bool) {
+	switch {
+	case said == 0:
+		return broker, false
+	case said > broker+MaxAhead:
+		return broker, true
+	}
+	return said, false
+}
+
+func overflow(e *events.Event) *events.Rejection {
+	return &events.Rejection{Reason: events.OverflowReason, Message: fmt.Sprintf(
+		"the amounts pass what a counter of key %q on connection %q can hold: check the unit of cost", e.APIKeyID, e.ConnectionID)}
+}
+
+// noteProvider keeps the provider that the connection's newest event named.
+func (s *State) noteProvider(conn ref, provider string) {
+	if provider == "" {
+		return
+	}
+	c := s.conn(conn)
+	if c.provider != 0 && string(s.names.raw(c.provider)) == provider {
+		return
+	}
+	c.provider = s.names.intern(provider)
+	c.changed = s.logTime
+	if !c.dirty {
+		c.dirty = true
+		s.dirtyConns = append(s.dirtyConns, conn)
+	}
+}
+
+const minuteMillis int64 = 60_000
+
+// addHistory adds the amounts to a minute row. The rows themselves are in the
+// store alone, which sums; here are the additions since the last cut.
+func (s *State) addHistory(k historyKey, cost *quota.Amounts) {
+	row := s.history[k]
+	for u := range row {
+		row[u] = quota.AddSat(row[u], cost[u])
+	}
+	s.history[k] = row
+}
+
+// reject keeps the rejection until QUOTA_REJECTED has it.
+func (s *State) reject(m *events.Message, index int, raw []byte, r *events.Rejection) {
+	s.counts.Rejected++
+	s.counts.ByReason[slices.Index(Reasons[:], r.Reason)]++
+	record := events.NewRejected(m, index, r, raw)
+	s.rejected = append(s.rejected, rejection{seq: m.Seq, index: index, value: record.AppendJSON(nil)})
+}
+
+// verdicts remembers what became of the newest configuration messages, for
+// those who wrote them and wait.
+type verdicts struct {
+	ring [256]verdict
+	next int
+}
+
+type verdict struct {
+	seq      uint64
+	rejected *events.Rejection
+}
+
+func (v *verdicts) put(seq uint64, r *events.Rejection) {
+	v.ring[v.next%len(v.ring)] = verdict{seq, r}
+	v.next++
+}
+
+func (v *verdicts) get(seq uint64) (rejected *events.Rejection, known bool) {
+	for i := range v.ring {
+		if v.ring[i].seq == seq {
+			return v.ring[i].rejected, true
+		}
+	}
+	return nil, false
+}

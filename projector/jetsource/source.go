@@ -1,0 +1,199 @@
+// Package jetsource reads the log from a JetStream stream, in order, with a
+// pull loop of its own.
+//
+// Reading starts AT the last message that was returned, at every connect, and
+// that message must still be the same: sequence, time and hash. A stream that
+// was replaced, or rolled back to an older copy and written on, has other
+// messages at that sequence; its creation time does not tell. The ordered
+// consumer of the client library resumes by number alone and goes on silently
+// in such a stream, and a durable consumer has been seen to lose messages over
+// a change of leader, so neither is used.
+package jetsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/projector"
+)
+
+// Options say what is read.
+type Options struct {
+	Conn   *nats.Conn
+	Stream string
+	// After is the last message applied; the zero Position reads everything.
+	After projector.Position
+	// PurgeAge is the age below which the stream forgets nothing. A last
+	// message that is gone although it is younger means another stream.
+	PurgeAge time.Duration
+	Log      *slog.Logger
+}
+
+// Source is a projector.Source over a stream. It is used by one goroutine.
+type Source struct {
+	o       Options
+	js      jetstream.JetStream
+	session *session // nil = not connected
+	last    projector.Position
+	// lastMessage is the message of last when it was read here; its hash is
+	// computed when it is needed, at the next connect.
+	lastMessage events.Message
+	list        []events.Message
+	pending     uint64
+	gaps        uint64
+}
+
+// New returns a source that connects when it is first read.
+func New(o Options) (*Source, error) {
+	js, err := jetstream.New(o.Conn)
+	if err != nil {
+		return nil, fmt.Errorf("log: %w", err)
+	}
+	return &Source{o: o, js: js, last: o.After}, nil
+}
+
+// Close ends reading.
+func (s *Source) Close() {
+	if s.session != nil {
+		s.session.close()
+		s.session = nil
+	}
+}
+
+// Waits between attempts to connect.
+const (
+	firstWait = 50 * time.Millisecond
+	mostWait  = 2 * time.Second
+)
+
+// Next implements projector.Source. A log that cannot be reached is waited
+// for, said once; only ErrLogChanged and the context's end are errors.
+func (s *Source) Next(ctx context.Context) (projector.Messages, error) {
+	wait, said := firstWait, false
+	for {
+		got, err := s.next(ctx)
+		switch {
+		case err == nil:
+			if said {
+				s.o.Log.Info("the log is back", "stream", s.o.Stream)
+			}
+			return got, nil
+		case ctx.Err() != nil:
+			return got, ctx.Err()
+		case errors.Is(err, projector.ErrLogChanged):
+			return got, err
+		}
+		s.Close()
+		if !said && wait > firstWait {
+			s.o.Log.Warn("the log does not answer; trying again", "stream", s.o.Stream, "err", err)
+			said = true
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return got, ctx.Err()
+		}
+		wait = min(2*wait, mostWait)
+	}
+}
+
+func (s *Source) next(ctx context.Context) (projector.Messages, error) {
+	if s.session == nil {
+		if err := s.connect(ctx); err != nil {
+			return projector.Messages{}, err
+		}
+		return projector.Messages{Pending: s.pending}, nil
+	}
+	s.list = s.list[:0]
+	if err := s.session.take(ctx, &s.list, &s.pending); err != nil {
+		return projector.Messages{}, err
+	}
+	s.note()
+	return projector.Messages{List: s.list, Pending: s.pending}, nil
+}
+
+// note remembers the last message and reports sequences that are missing in
+// the middle. Someone deleted them; there is nothing to read instead.
+func (s *Source) note() {
+	expect := s.last.Seq + 1
+	for i := range s.list {
+		if seq := s.list[i].Seq; seq != expect && s.last.Seq != 0 {
+			s.gaps++
+			s.o.Log.Warn("messages are missing in the log; it was edited", "stream", s.o.Stream, "from", expect, "before", seq)
+		}
+		expect = s.list[i].Seq + 1
+		s.last.Seq = s.list[i].Seq
+	}
+	if n := len(s.list); n > 0 {
+		s.lastMessage = s.list[n-1]
+		s.last.Time = s.lastMessage.Time
+	}
+}
+
+// connect begins a session at the last message and checks that it is the same.
+func (s *Source) connect(ctx context.Context) error {
+	stream, err := s.js.Stream(ctx, s.o.Stream)
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", s.o.Stream, err)
+	}
+	state := stream.CachedInfo().State
+	if state.LastSeq < s.last.Seq {
+		return fmt.Errorf("%w: it ends at %d and was folded up to %d", projector.ErrLogChanged, state.LastSeq, s.last.Seq)
+	}
+	session, err := openSession(ctx, s.o.Conn, stream, max(s.last.Seq, 1))
+	if err != nil {
+		return err
+	}
+	s.session = session
+	s.pending = state.Msgs
+	if s.last.Seq == 0 {
+		return nil
+	}
+	return s.verify(ctx, state)
+}
+
+// verify reads the first message of a session, which must be the last one
+// applied.
+func (s *Source) verify(ctx context.Context, state jetstream.StreamState) error {
+	gone := state.FirstSeq > s.last.Seq
+	if gone && state.LastSeq == s.last.Seq {
+		return s.forgotten(state.LastSeq + 1) // an emptied stream: nothing to read at
+	}
+	s.list = s.list[:0]
+	for len(s.list) == 0 {
+		if err := s.session.takeOne(ctx, &s.list, &s.pending); err != nil {
+			return err
+		}
+	}
+	first := s.list[0]
+	if first.Seq != s.last.Seq {
+		if err := s.forgotten(first.Seq); err != nil {
+			return err
+		}
+		s.session.back = append(s.session.back, first)
+		return nil
+	}
+	want := s.last.Hash
+	if s.lastMessage.Seq == s.last.Seq {
+		want = events.Hash(&s.lastMessage)
+	}
+	if first.Time != s.last.Time || events.Hash(&first) != want {
+		return fmt.Errorf("%w: message %d is another one than was folded", projector.ErrLogChanged, first.Seq)
+	}
+	return nil
+}
+
+// forgotten says whether the stream may have forgotten the last message.
+func (s *Source) forgotten(first uint64) error {
+	if time.Since(time.UnixMilli(s.last.Time)) < s.o.PurgeAge {
+		return fmt.Errorf("%w: message %d is gone and it goes on at %d", projector.ErrLogChanged, s.last.Seq, first)
+	}
+	return nil
+}

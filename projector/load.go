@@ -1,0 +1,142 @@
+package projector
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/quotashare/quotashare/quota"
+)
+
+// ErrVersion says that a store was folded by a program with other rules.
+var ErrVersion = errors.New("the store was folded by another rules version")
+
+// Load returns the state that the store holds; an empty store gives the empty
+// state. ErrVersion and ErrCorrupt mean that the store must be set aside and
+// the state folded anew.
+func Load(store Reader) (*State, error) {
+	s := NewState(store)
+	value, ok, err := store.Get([]byte{tagPosition}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return s, s.checkVirgin(store)
+	}
+	if err := s.loadPosition(value); err != nil {
+		return nil, err
+	}
+	// Ids first: every other record speaks in refs. Plans before pools, whose
+	// limits come from them.
+	for _, step := range []struct {
+		tag  byte
+		load func(key, value []byte) error
+	}{
+		{tagID, s.loadID},
+		{tagConnection, s.loadConnection},
+		{tagSeries, s.loadSeries},
+		{tagModel, s.loadSeries},
+		{tagSettings, s.loadConfig},
+		{tagPlan, s.loadConfig},
+		{tagPool, s.loadConfig},
+		{tagSeen, func(key, _ []byte) error { return s.dedup.restore(key) }},
+	} {
+		if err := store.Scan([]byte{step.tag}, []byte{step.tag + 1}, step.load); err != nil {
+			return nil, err
+		}
+	}
+	s.newIDs = [2]ref{connTable: s.conns.len(), nameTable: s.names.len()}
+	return s, nil
+}
+
+// checkVirgin makes sure that a store without a position holds nothing: every
+// batch writes one, so records without it are not of our making.
+func (s *State) checkVirgin(store Reader) error {
+	return store.Scan([]byte{0}, []byte{0xff}, func(key, _ []byte) error {
+		return corrupt("record without a position", key)
+	})
+}
+
+func (s *State) loadPosition(value []byte) error {
+	d := decoder{b: value}
+	if v := d.uint(); !d.bad && v != RulesVersion {
+		return ErrVersion
+	}
+	s.pos.Seq, s.pos.Time = d.uint(), d.int()
+	copy(s.pos.Hash[:], d.bytes(len(s.pos.Hash)))
+	s.logTime = d.int()
+	c := &s.counts
+	for _, n := range []*uint64{&c.Messages, &c.Folded, &c.Duplicates, &c.Late, &c.Clamped, &c.Rejected} {
+		*n = d.uint()
+	}
+	for i := range c.ByReason {
+		c.ByReason[i] = d.uint()
+	}
+	if !d.done() {
+		return corrupt("position", value)
+	}
+	return nil
+}
+
+// loadID gives an id back its ref. Refs were given in order and are scanned in
+// order, so interning again must give the same one.
+func (s *State) loadID(key, value []byte) error {
+	if len(key) != 6 || key[1] > byte(nameTable) {
+		return corrupt("id key", key)
+	}
+	want := ref(binary.BigEndian.Uint32(key[2:]))
+	var got ref
+	if table(key[1]) == connTable {
+		got = s.connRef(string(value))
+	} else {
+		got = s.names.intern(string(value))
+	}
+	if got != want {
+		return corrupt("order of ids at", key)
+	}
+	return nil
+}
+
+func (s *State) loadConnection(key, value []byte) error {
+	if len(key) != 5 {
+		return corrupt("connection key", key)
+	}
+	r := ref(binary.BigEndian.Uint32(key[1:]))
+	d := decoder{b: value}
+	provider, changed := d.uint(), d.int()
+	if !d.done() || r == 0 || r > s.conns.len() || provider > uint64(s.names.len()) {
+		return corrupt("connection", key)
+	}
+	c := s.conn(r)
+	c.provider, c.changed = ref(provider), changed
+	return nil
+}
+
+// loadSeries puts the counters of one pair and unit back.
+func (s *State) loadSeries(key, value []byte) error {
+	k, u, err := decodeSeriesKey(key)
+	if err != nil {
+		return err
+	}
+	if k.conn == 0 || k.conn > s.conns.len() || max(k.key, k.model) > s.names.len() {
+		return corrupt("counter of an unknown id", key)
+	}
+	i := s.counters.need(k)
+	d := decoder{b: value}
+	if k.model != 0 {
+		x := s.counters.modelSeriesOf(i, u)
+		x.changed, x.counter = d.int(), d.counter()
+	} else {
+		x := s.counters.seriesOf(i, u)
+		x.changed = d.int()
+		for w := range quota.Window(quota.NumWindows) {
+			x.counter[w] = d.counter()
+		}
+	}
+	if !d.done() {
+		return corrupt("counter", key)
+	}
+	if k.key == 0 {
+		s.conn(k.conn).total = i + 1
+	}
+	return nil
+}

@@ -1,0 +1,319 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Loop keeps a State current: it reads the source, folds, and commits to the
+// store. Run it once.
+//
+// Three goroutines pass work on: one reads and decodes, one folds, one
+// commits. The fold never waits for a commit unless a whole further batch has
+// gathered meanwhile, and readers of the state never wait for either.
+type Loop struct {
+	state  *State
+	store  Store
+	source Source
+
+	progress progress
+	// head is the broker's timestamp of the oldest message received and not
+	// yet folded, 0 when there is none; behind how many more the log had.
+	head       atomic.Int64
+	behind     atomic.Uint64
+	word       atomic.Int64  // our clock when the source last said anything, epoch ms
+	current    chan struct{} // closed when everything there was has been folded
+	once       sync.Once
+	tasks      chan task
+	commit     chan Batch
+	commitDone chan error
+	// OnRejected, when set, is called after a commit that has rejections in
+	// it; it must not block.
+	OnRejected func()
+}
+
+// task is work that must be done between two runs by the goroutine that folds.
+type task struct {
+	do   func() error
+	done chan error
+}
+
+// How long changes may wait for a commit, and how many may gather before.
+// Longer saves writes of counters that change often; after a crash that much
+// of the log is folded again.
+const (
+	cutEvery = 50 * time.Millisecond
+	cutAt    = 20_000
+	// holdAt is when the fold waits for the running commit.
+	holdAt = 4 * cutAt
+)
+
+// NewLoop makes the loop of a state loaded from the store.
+func NewLoop(state *State, store Store, source Source) *Loop {
+	l := &Loop{
+		state: state, store: store, source: source,
+		current: make(chan struct{}), tasks: make(chan task), commit: make(chan Batch), commitDone: make(chan error, 1),
+	}
+	l.progress.applied.Store(state.pos.Seq)
+	return l
+}
+
+// Run folds until the context ends, then commits what is folded and returns
+// nil; or until the source, the fold or a commit fails.
+func (l *Loop) Run(ctx context.Context) error {
+	g, gctx := errgroup.WithContext(ctx)
+	runs, free := make(chan *Run, 2), make(chan *Run, 4)
+	for range cap(free) {
+		free <- new(Run)
+	}
+	g.Go(func() error { return l.read(gctx, runs, free) })
+	g.Go(func() error {
+		for b := range l.commit {
+			l.commitDone <- l.store.Commit(b)
+		}
+		return nil
+	})
+	g.Go(func() error {
+		defer close(l.commit)
+		return l.fold(gctx, runs, free)
+	})
+	err := g.Wait()
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
+}
+
+// read fills runs with what the source gives.
+func (l *Loop) read(ctx context.Context, runs chan<- *Run, free <-chan *Run) error {
+	for {
+		got, err := l.source.Next(ctx)
+		if err != nil {
+			return err
+		}
+		l.word.Store(time.Now().UnixMilli())
+		if len(got.List) == 0 {
+			if got.Pending == 0 && l.head.Load() == 0 {
+				l.caughtUp()
+			}
+			continue // a sign of life
+		}
+		for len(got.List) > 0 {
+			var r *Run
+			select {
+			case r = <-free:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			r.Reset()
+			l.head.CompareAndSwap(0, got.List[0].Time)
+			n := 0
+			for n < len(got.List) && !r.Full() {
+				r.Add(got.List[n])
+				n++
+			}
+			got.List = got.List[n:]
+			r.pending = uint64(len(got.List)) + got.Pending
+			select {
+			case runs <- r:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+}
+
+// fold applies runs and cuts batches.
+func (l *Loop) fold(ctx context.Context, runs <-chan *Run, free chan<- *Run) error {
+	c := &cutter{loop: l, tick: time.NewTimer(time.Hour)}
+	defer c.tick.Stop()
+	for {
+		in := runs
+		if c.flying && l.state.Unwritten() >= holdAt {
+			in = nil
+		}
+		var err error
+		select {
+		case r := <-in:
+			err = l.apply(r, len(runs))
+			free <- r
+			if err == nil {
+				err = c.changed()
+			}
+		case <-c.tick.C:
+			err = c.due()
+		case e := <-l.commitDone:
+			err = c.landed(e)
+		case t := <-l.tasks:
+			if err = c.flush(); err != nil {
+				t.done <- err
+				break
+			}
+			t.done <- t.do()
+		case <-ctx.Done():
+			return c.flush()
+		}
+		if err != nil {
+			return errors.Join(err, c.wait())
+		}
+	}
+}
+
+func (l *Loop) apply(r *Run, queued int) error {
+	l.head.Store(r.messages[0].message.Time)
+	if err := l.state.Apply(r); err != nil {
+		return fmt.Errorf("fold: %w", err)
+	}
+	l.behind.Store(r.pending)
+	if queued == 0 {
+		l.head.Store(0)
+	}
+	l.progress.advance(l.state.pos.Seq)
+	if r.pending == 0 {
+		l.caughtUp()
+	}
+	return nil
+}
+
+// cutter decides when a batch is cut. At most one commit is under way.
+type cutter struct {
+	loop     *Loop
+	tick     *time.Timer
+	armed    bool // the tick is running
+	flying   bool // a commit is under way
+	wanted   bool // a cut fell due meanwhile
+	rejected bool // the batch under way has rejections
+}
+
+// changed notes that the state has changes to write.
+func (c *cutter) changed() error {
+	if c.loop.state.Unwritten() >= cutAt {
+		return c.due()
+	}
+	if !c.armed {
+		c.armed = true
+		c.tick.Reset(cutEvery)
+	}
+	return nil
+}
+
+// due cuts, now or when the running commit has landed.
+func (c *cutter) due() error {
+	c.armed = false
+	if c.flying {
+		c.wanted = true
+		return nil
+	}
+	return c.cut()
+}
+
+func (c *cutter) cut() error {
+	c.wanted = false
+	s := c.loop.state
+	c.rejected = len(s.rejected) > 0
+	b := c.loop.store.NewBatch()
+	if err := s.Cut(b); err != nil {
+		return errors.Join(fmt.Errorf("batch: %w", err), b.Close())
+	}
+	c.flying = true
+	c.loop.commit <- b
+	return nil
+}
+
+// landed notes the end of the commit.
+func (c *cutter) landed(err error) error {
+	c.flying = false
+	if err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	c.loop.state.Committed()
+	if c.rejected && c.loop.OnRejected != nil {
+		c.loop.OnRejected()
+	}
+	if c.wanted {
+		return c.cut()
+	}
+	return nil
+}
+
+// wait waits for the commit under way.
+func (c *cutter) wait() error {
+	if !c.flying {
+		return nil
+	}
+	c.wanted = false
+	return c.landed(<-c.loop.commitDone)
+}
+
+// flush writes everything that is folded and waits for it.
+func (c *cutter) flush() error {
+	if err := c.wait(); err != nil {
+		return err
+	}
+	if err := c.cut(); err != nil {
+		return err
+	}
+	return c.wait()
+}
+
+func (l *Loop) caughtUp() { l.once.Do(func() { close(l.current) }) }
+
+// CaughtUp is closed once the state has been level with the log.
+func (l *Loop) CaughtUp() <-chan struct{} { return l.current }
+
+// Do runs the function between two runs, when everything folded is committed.
+// The fold waits for it; decisions do not.
+func (l *Loop) Do(ctx context.Context, do func() error) error {
+	t := task{do: do, done: make(chan error, 1)}
+	select {
+	case l.tasks <- t:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-t.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Digest returns the digest of the state at its position.
+func (l *Loop) Digest(ctx context.Context) (seq uint64, digest Digest, err error) {
+	err = l.Do(ctx, func() (err error) {
+		seq = l.state.pos.Seq
+		digest, err = l.state.Digest()
+		return err
+	})
+	return seq, digest, err
+}
+
+// Wait returns when the message of that sequence is folded and visible.
+func (l *Loop) Wait(ctx context.Context, seq uint64) error { return l.progress.wait(ctx, seq) }
+
+// Applied returns the sequence of the last folded message.
+func (l *Loop) Applied() uint64 { return l.progress.applied.Load() }
+
+// Lag returns the age, at now, of the oldest message not yet folded, 0 when
+// nothing is pending; and the time since the log last said anything. Both in
+// milliseconds.
+func (l *Loop) Lag(now int64) (behind, silent int64) {
+	head := l.head.Load()
+	if head == 0 && l.behind.Load() > 0 {
+		// The next message is on its way; it is younger than the last one.
+		_, head = l.state.At()
+	}
+	if head != 0 {
+		behind = max(0, now-head)
+	}
+	if word := l.word.Load(); word != 0 {
+		silent = max(0, now-word)
+	}
+	return behind, silent
+}

@@ -1,0 +1,231 @@
+// Package pebblestore is the projector.Store on disk, in Pebble.
+//
+// Commits are atomic and not synced: Pebble writes them to its log in order,
+// so a crash leaves the store at some earlier commit, which the projector
+// folds on from. Syncing each would cost an fsync for what the stream has
+// already made durable. Sync is for the moment before the stream may forget.
+package pebblestore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/quotashare/quotashare/projector"
+)
+
+// Options say where and how a store is kept.
+type Options struct {
+	Dir string
+	FS  vfs.FS // nil = the disk
+	Log *slog.Logger
+}
+
+// Store is a projector.Store in Pebble.
+type Store struct {
+	db *pebble.DB
+	// damage is the first corruption that Pebble reported on its own, from a
+	// compaction say. From then on nothing is read or written: the caller sets
+	// the store aside.
+	damage atomic.Pointer[error]
+	cache  *pebble.Cache
+}
+
+const (
+	memTableSize = 32 << 20
+	cacheSize    = 64 << 20
+	bloomBits    = 10
+)
+
+// Open opens or creates the store. An error that wraps projector.ErrCorrupt
+// means that what lies there cannot be used.
+func Open(o Options) (s *Store, err error) {
+	s = &Store{cache: pebble.NewCache(cacheSize)}
+	defer func() {
+		if err != nil {
+			s.cache.Unref()
+		}
+	}()
+	defer recovered(&err)
+	s.db, err = pebble.Open(o.Dir, s.options(o))
+	if err != nil {
+		return nil, s.explain("open", err)
+	}
+	return s, nil
+}
+
+func (s *Store) options(o Options) *pebble.Options {
+	log := o.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	po := &pebble.Options{
+		FS:                 o.FS,
+		Cache:              s.cache,
+		MemTableSize:       memTableSize,
+		FormatMajorVersion: pebble.FormatNewest,
+		Logger:             logger{log},
+		Merger:             history,
+		EventListener: &pebble.EventListener{
+			DataCorruption: func(i pebble.DataCorruptionInfo) {
+				damage := fmt.Errorf("%w: %s", projector.ErrCorrupt, i)
+				if s.damage.CompareAndSwap(nil, &damage) {
+					log.Error("the store is damaged; it will be set aside and rebuilt from the log", "err", damage)
+				}
+			},
+			BackgroundError: func(err error) { log.Error("store: background work failed", "err", err) },
+		},
+	}
+	for i := range po.Levels {
+		po.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
+	}
+	return po
+}
+
+// explain adds what was attempted, and marks corruption as such.
+func (s *Store) explain(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if pebble.IsCorruptionError(err) {
+		return fmt.Errorf("store: %s: %w: %w", what, projector.ErrCorrupt, err)
+	}
+	return fmt.Errorf("store: %s: %w", what, err)
+}
+
+// recovered turns a panic of Pebble over damaged files into an error. It does
+// so on our own goroutine only, and the store is given up at once.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("store: %w: pebble: %v\n%s", projector.ErrCorrupt, p, debug.Stack())
+	}
+}
+
+func (s *Store) sound() error {
+	if e := s.damage.Load(); e != nil {
+		return *e
+	}
+	return nil
+}
+
+// Get implements projector.Reader.
+func (s *Store) Get(key, dst []byte) (value []byte, ok bool, err error) {
+	defer recovered(&err)
+	if err := s.sound(); err != nil {
+		return dst, false, err
+	}
+	v, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return dst, false, nil
+	}
+	if err != nil {
+		return dst, false, s.explain("get", err)
+	}
+	dst = append(dst, v...)
+	return dst, true, s.explain("get", closer.Close())
+}
+
+// Scan implements projector.Reader.
+func (s *Store) Scan(from, to []byte, fn func(key, value []byte) error) (err error) {
+	defer recovered(&err)
+	if err := s.sound(); err != nil {
+		return err
+	}
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	if err != nil {
+		return s.explain("scan", err)
+	}
+	defer func() { err = errors.Join(err, s.explain("scan", it.Close())) }()
+	for ok := it.First(); ok; ok = it.Next() {
+		v, err := it.ValueAndErr()
+		if err != nil {
+			return s.explain("scan", err)
+		}
+		if err := fn(it.Key(), v); err != nil {
+			return err
+		}
+	}
+	return s.explain("scan", it.Error())
+}
+
+// NewBatch implements projector.Store.
+func (s *Store) NewBatch() projector.Batch { return batch{s.db.NewBatch()} }
+
+// Commit implements projector.Store.
+func (s *Store) Commit(b projector.Batch) (err error) {
+	defer recovered(&err)
+	if err := s.sound(); err != nil {
+		return errors.Join(err, b.Close())
+	}
+	pb := b.(batch).b
+	if err := s.db.Apply(pb, pebble.NoSync); err != nil {
+		return errors.Join(s.explain("commit", err), pb.Close())
+	}
+	return s.explain("commit", pb.Close())
+}
+
+// Sync makes every commit so far durable.
+func (s *Store) Sync() error {
+	return s.explain("sync", s.db.LogData(nil, pebble.Sync))
+}
+
+// Close implements projector.Store.
+func (s *Store) Close() (err error) {
+	defer recovered(&err)
+	defer s.cache.Unref()
+	return s.explain("close", s.db.Close())
+}
+
+// batch is a pebble.Batch without the write options, which a batch ignores.
+type batch struct{ b *pebble.Batch }
+
+func (b batch) Set(key, value []byte) error       { return b.b.Set(key, value, nil) }
+func (b batch) Merge(key, value []byte) error     { return b.b.Merge(key, value, nil) }
+func (b batch) Delete(key []byte) error           { return b.b.Delete(key, nil) }
+func (b batch) DeleteRange(from, to []byte) error { return b.b.DeleteRange(from, to, nil) }
+func (b batch) Close() error                      { return b.b.Close() }
+
+// history sums the amounts of minute rows. Addition does not mind the order,
+// so older and newer operands are the same to it.
+var history = &pebble.Merger{
+	Name: "quotashare.history.v1",
+	Merge: func(_, value []byte) (pebble.ValueMerger, error) {
+		return &sum{value: append([]byte(nil), value...)}, nil
+	},
+}
+
+type sum struct{ value []byte }
+
+func (m *sum) MergeNewer(v []byte) (err error) {
+	m.value, err = projector.AddHistory(nil, m.value, v)
+	return err
+}
+
+func (m *sum) MergeOlder(v []byte) error { return m.MergeNewer(v) }
+
+func (m *sum) Finish(bool) ([]byte, io.Closer, error) { return m.value, nil, nil }
+
+// logger passes Pebble's lines on. Its chatter about compactions is for
+// debugging.
+type logger struct{ log *slog.Logger }
+
+func (l logger) Infof(format string, args ...any) {
+	l.log.Debug("pebble", "msg", fmt.Sprintf(format, args...))
+}
+
+func (l logger) Errorf(format string, args ...any) {
+	l.log.Error("pebble", "msg", fmt.Sprintf(format, args...))
+}
+
+// Fatalf must not return. A panic ends the process as the default would; on
+// our own goroutine it becomes an error (see recovered).
+func (l logger) Fatalf(format string, args ...any) {
+	panic(fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,166 @@
+package projector
+
+import (
+	"encoding/binary"
+
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/windows"
+)
+
+// The first byte of a key says what the record is. Numbers in keys are big
+// endian, so byte order is number order; values are varints. Drawn in
+// docs/format/state.md, which also names the tags that are kept free for what
+// is not folded yet.
+const (
+	tagPosition   = 'p' // one record: version, position, log time, counts
+	tagID         = 'i' // table, ref → id
+	tagConnection = 'n' // connection → provider
+	tagSeries     = 'c' // connection, key, unit → five counters
+	tagModel      = 'm' // connection, key, model, unit → hourly counter
+	tagSeen       = 'd' // day, id hash → time, content hash
+	tagHistory    = 'h' // minute, connection, key → amounts (merged)
+	tagPool       = 'o' // pool id → document
+	tagPlan       = 'l' // connection id → document
+	tagSettings   = 's' // one record: document
+	tagRejected   = 'r' // sequence, index → rejection not published yet
+)
+
+// table says which interner an id record belongs to.
+type table byte
+
+const (
+	connTable table = iota
+	nameTable
+)
+
+func appendIDKey(dst []byte, t table, r ref) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, tagID, byte(t)), uint32(r))
+}
+
+func appendConnectionKey(dst []byte, conn ref) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, tagConnection), uint32(conn))
+}
+
+func appendSeriesKey(dst []byte, k pairKey, u quota.Unit) []byte {
+	tag := byte(tagSeries)
+	if k.model != 0 {
+		tag = tagModel
+	}
+	dst = binary.BigEndian.AppendUint32(append(dst, tag), uint32(k.conn))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(k.key))
+	if k.model != 0 {
+		dst = binary.BigEndian.AppendUint32(dst, uint32(k.model))
+	}
+	return append(dst, byte(u))
+}
+
+func decodeSeriesKey(key []byte) (k pairKey, u quota.Unit, err error) {
+	want := 1 + 4 + 4 + 1
+	if key[0] == tagModel {
+		want += 4
+	}
+	if len(key) != want || !quota.Unit(key[want-1]).Valid() {
+		return k, 0, corrupt("counter key", key)
+	}
+	k.conn = ref(binary.BigEndian.Uint32(key[1:]))
+	k.key = ref(binary.BigEndian.Uint32(key[5:]))
+	if key[0] == tagModel {
+		k.model = ref(binary.BigEndian.Uint32(key[9:]))
+	}
+	return k, quota.Unit(key[want-1]), nil
+}
+
+func appendCounter(dst []byte, c windows.Counter) []byte {
+	dst = binary.AppendVarint(dst, c.Index)
+	dst = binary.AppendVarint(dst, int64(c.Curr))
+	return binary.AppendVarint(dst, int64(c.Prev))
+}
+
+func appendHistoryKey(dst []byte, k historyKey) []byte {
+	dst = binary.BigEndian.AppendUint32(append(dst, tagHistory), uint32(k.minute))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(k.conn))
+	return binary.BigEndian.AppendUint32(dst, uint32(k.key))
+}
+
+func appendRejectedKey(dst []byte, seq uint64, index int) []byte {
+	dst = binary.BigEndian.AppendUint64(append(dst, tagRejected), seq)
+	return binary.BigEndian.AppendUint32(dst, uint32(index))
+}
+
+// decoder reads varints off the front of a record; after a fault it stays
+// failed, so that callers check once.
+type decoder struct {
+	b   []byte
+	bad bool
+}
+
+func (d *decoder) int() int64 {
+	v, n := binary.Varint(d.b)
+	return take(d, v, n)
+}
+
+func (d *decoder) uint() uint64 {
+	v, n := binary.Uvarint(d.b)
+	return take(d, v, n)
+}
+
+func take[T int64 | uint64](d *decoder, v T, n int) T {
+	if n <= 0 || d.bad {
+		d.bad = true
+		return 0
+	}
+	d.b = d.b[n:]
+	return v
+}
+
+func (d *decoder) bytes(n int) []byte {
+	if d.bad || n < 0 || len(d.b) < n {
+		d.bad = true
+		return make([]byte, max(n, 0))
+	}
+	b := d.b[:n]
+	d.b = d.b[n:]
+	return b
+}
+
+func (d *decoder) counter() windows.Counter {
+	return windows.Counter{Index: d.int(), Curr: quota.Amount(d.int()), Prev: quota.Amount(d.int())}
+}
+
+// done reports whether the record was read whole and well.
+func (d *decoder) done() bool { return !d.bad && len(d.b) == 0 }
+
+// AddHistory returns the value of two history values together: their amounts
+// summed, held at the ends of int64. Stores merge with it.
+func AddHistory(dst, a, b []byte) ([]byte, error) {
+	x, err := decodeHistory(a)
+	if err != nil {
+		return nil, err
+	}
+	y, err := decodeHistory(b)
+	if err != nil {
+		return nil, err
+	}
+	for u := range x {
+		x[u] = quota.AddSat(x[u], y[u])
+	}
+	return appendHistory(dst, x), nil
+}
+
+func appendHistory(dst []byte, a quota.Amounts) []byte {
+	for _, v := range a {
+		dst = binary.AppendVarint(dst, int64(v))
+	}
+	return dst
+}
+
+func decodeHistory(v []byte) (a quota.Amounts, err error) {
+	d := decoder{b: v}
+	for u := range a {
+		a[u] = quota.Amount(d.int())
+	}
+	if !d.done() {
+		return a, corrupt("history row", v)
+	}
+	return a, nil
+}

@@ -1,0 +1,149 @@
+package projector
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/quota"
+)
+
+// RulesVersion names the way this program folds. A program that would fold the
+// same log into another state has another version, and a store of another
+// version is rebuilt from the log.
+const RulesVersion = 1
+
+// State is what the log folds into. One goroutine changes it (Apply, Cut);
+// others read it through its View.
+type State struct {
+	mu sync.RWMutex // held for writing while readers could see a change
+
+	pos     Position
+	logTime int64 // newest broker timestamp folded, epoch ms
+	counts  Counts
+
+	conns    *interner
+	connInfo arena[connection] // by ref
+	names    *interner         // keys, models, providers
+
+	counters *counters
+	pools    map[string]*pool
+	poolAt   []*pool // connection.pool - 1; nil = free
+	plans    map[ref]planEntry
+	settings settings
+	verdicts verdicts
+
+	// Below is the fold's own; readers never look at it.
+	last       events.Message // at pos; its hash is computed when it is cut
+	dedup      *dedup
+	history    map[historyKey]quota.Amounts
+	newIDs     [2]ref // by table: ids up to here are written
+	dirtyConns []ref
+	dirtyConf  map[confKey]struct{}
+	rejected   []rejection // not written yet
+	keyBuf     []byte
+	valBuf     []byte
+}
+
+// connection is what is known of one connection; pointer-free.
+type connection struct {
+	provider ref    // in names; of the newest event that named one
+	total    uint32 // pair of the total over all keys, + 1; 0 = none
+	pool     int32  // place in poolAt + 1; 0 = in no pool
+	place    int32  // in the pool's connections
+	changed  int64  // log time of the last change
+	dirty    bool
+}
+
+// pool is a pool in force, made ready for decisions.
+type pool struct {
+	doc      *plans.Pool
+	revision uint64
+	resolved *plans.Resolved
+	at       int32 // place in poolAt
+	conns    []ref // in pool order
+	alloc    map[ref]int
+	listed   []ref // keys with an allocation of their own
+	others   int   // allocation of quota.AllOthers; -1 = none
+}
+
+type planEntry struct {
+	dimensions []plans.Dimension
+	revision   uint64
+}
+
+type settings struct {
+	doc      plans.Settings
+	revision uint64
+}
+
+// historyKey names a minute row: what a key used on a connection in a minute.
+type historyKey struct {
+	minute int64
+	conn   ref
+	key    ref
+}
+
+// confKey names a configuration document by its record's tag and id.
+type confKey struct {
+	tag byte
+	id  string
+}
+
+// rejection is a rejected event that QUOTA_REJECTED does not have yet.
+type rejection struct {
+	seq   uint64
+	index int
+	value []byte
+}
+
+// Counts count what became of the events of the log. They survive restarts
+// but are no part of the digest: redelivery changes them.
+type Counts struct {
+	Messages   uint64 // messages applied
+	Folded     uint64 // events folded
+	Duplicates uint64 // events with an id and content seen before
+	Late       uint64 // folded events that some window was too far ahead for
+	Clamped    uint64 // folded events from too far in the future
+	Rejected   uint64 // events that could not be folded
+	ByReason   [len(Reasons)]uint64
+}
+
+// Reasons are the reasons of rejection in the order of Counts.ByReason.
+var Reasons = [...]events.Reason{
+	events.Undecodable, events.Invalid, events.IDConflict, events.OverflowReason,
+	events.UnknownSubject, events.TTLNotAllowed, events.ConfigUnmarked, events.ConfigInvalid,
+}
+
+// NewState returns the empty state, whose de-dup entries come from store.
+func NewState(store Reader) *State {
+	s := &State{
+		conns:     newInterner(),
+		names:     newInterner(),
+		counters:  newCounters(),
+		pools:     make(map[string]*pool),
+		plans:     make(map[ref]planEntry),
+		settings:  settings{doc: plans.DefaultSettings()},
+		dedup:     newDedup(store),
+		history:   make(map[historyKey]quota.Amounts),
+		dirtyConf: make(map[confKey]struct{}),
+	}
+	s.connInfo.add() // place 0 is no connection
+	return s
+}
+
+// connRef gives the connection a ref and a place in connInfo.
+func (s *State) connRef(id string) ref {
+	r := s.conns.intern(id)
+	for s.connInfo.n <= uint32(r) {
+		s.connInfo.add()
+	}
+	return r
+}
+
+func (s *State) conn(r ref) *connection { return s.connInfo.at(uint32(r)) }
+
+// poolIDs returns the ids of the pools in byte order.
+func (s *State) poolIDs() []string { return slices.Sorted(maps.Keys(s.pools)) }

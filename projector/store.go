@@ -1,0 +1,76 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quotashare/quotashare/events"
+)
+
+// Position is the last applied message of the log: what a store was folded up
+// to, and enough to recognise that message again.
+type Position struct {
+	Seq  uint64 // 0 = nothing applied yet
+	Time int64  // the broker's timestamp, epoch ms
+	Hash [32]byte
+}
+
+// Reader reads a store as of its newest commit.
+type Reader interface {
+	// Get appends the value of the key to dst.
+	Get(key, dst []byte) (value []byte, ok bool, err error)
+	// Scan calls fn for each key in [from, to), in byte order. Neither slice
+	// is valid after fn returns. An error of fn ends the scan and is returned.
+	Scan(from, to []byte, fn func(key, value []byte) error) error
+}
+
+// Batch collects changes that become visible together or not at all. It copies
+// what it is given.
+type Batch interface {
+	Set(key, value []byte) error
+	// Merge adds the value's amounts to those under the key (see history).
+	Merge(key, value []byte) error
+	Delete(key []byte) error
+	// DeleteRange deletes the keys in [from, to).
+	DeleteRange(from, to []byte) error
+	Close() error
+}
+
+// Store keeps records. Commits are atomic and ordered, and need not be synced:
+// after a crash the store may be at an older commit, never between two.
+type Store interface {
+	Reader
+	NewBatch() Batch
+	// Commit writes the batch and closes it.
+	Commit(Batch) error
+	Close() error
+}
+
+// Source reads the log in order.
+type Source interface {
+	// Next returns the messages after the last returned one, at least one,
+	// waiting for it. ErrLogChanged means that the log no longer has, at the
+	// position last returned, the message that was returned.
+	Next(ctx context.Context) (Messages, error)
+}
+
+// Messages is a run of messages in stream order.
+type Messages struct {
+	List []events.Message
+	// Pending is how many more the log had after the last of them when it was
+	// sent.
+	Pending uint64
+}
+
+// ErrLogChanged says that the log is not the one that a position came from: it
+// was replaced, or rolled back and written on, or has lost what it should
+// still have. State folded from it must be rebuilt.
+var ErrLogChanged = errors.New("the log was replaced or rolled back")
+
+// ErrCorrupt says that a store has a record that no fold has written.
+var ErrCorrupt = errors.New("the store is corrupt")
+
+func corrupt(what string, b []byte) error {
+	return fmt.Errorf("%w: bad %s %x", ErrCorrupt, what, b[:min(len(b), 64)])
+}

@@ -1,0 +1,239 @@
+package projector
+
+import (
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/fairshare"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/windows"
+)
+
+// The methods in this file are for readers: they may be called from any
+// goroutine while the fold goes on, and return nothing that it will change.
+
+// At returns the sequence of the last message folded and the log time.
+func (s *State) At() (seq uint64, logTime int64) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.pos.Seq, s.logTime
+}
+
+// Counts returns what became of the events so far.
+func (s *State) Counts() Counts {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.counts
+}
+
+// Settings returns the settings in force.
+func (s *State) Settings() plans.Settings {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.settings.doc
+}
+
+// Verdict returns what became of a configuration message: nil and true when
+// it was folded. It is known for the newest 256 of them.
+func (s *State) Verdict(seq uint64) (rejected *events.Rejection, known bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.verdicts.get(seq)
+}
+
+// Pool is a pool document in force. The document is not changed any more.
+type Pool struct {
+	Doc       *plans.Pool
+	Revision  uint64 // stream sequence of its last event
+	Enforcing bool   // some limit of it is known
+}
+
+func (p *pool) view() Pool {
+	return Pool{Doc: p.doc, Revision: p.revision, Enforcing: p.resolved.HasLimit()}
+}
+
+// Pools returns the pools in force, by id.
+func (s *State) Pools() []Pool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	list := make([]Pool, 0, len(s.pools))
+	for _, id := range s.poolIDs() {
+		list = append(list, s.pools[id].view())
+	}
+	return list
+}
+
+// Pool returns the pool of that id.
+func (s *State) Pool(id string) (Pool, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	p, ok := s.pools[id]
+	if !ok {
+		return Pool{}, false
+	}
+	return p.view(), true
+}
+
+// Plan is the plan of a connection with where it comes from.
+type Plan struct {
+	Provider string // of its pool, else of its newest event; "" = unknown
+	Plan     plans.Plan
+	Revision uint64 // of the manual plan; 0 = there is none
+}
+
+// Plan returns the plan in force of the connection, seen before or not.
+func (s *State) Plan(connectionID string) Plan {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	r := s.conns.find(connectionID)
+	p := Plan{}
+	if r != 0 {
+		p.Provider = s.providerOf(r)
+		p.Revision = s.plans[r].revision
+	}
+	p.Plan = s.planOf(r, p.Provider)
+	return p
+}
+
+// providerOf is that of the connection's pool, else that of its newest event.
+func (s *State) providerOf(r ref) string {
+	if at := s.conn(r).pool; at != 0 {
+		return s.poolAt[at-1].doc.Provider
+	}
+	return s.names.id(s.conn(r).provider)
+}
+
+// Asked is one question with everything its answer depends on, gathered from
+// one state. It is scratch: reused, and for one goroutine at a time.
+type Asked struct {
+	Facts fairshare.Facts
+	// Pool is the document in force, nil when the connection is in none.
+	Pool *plans.Pool
+	// Now is the instant to judge at: the question's, else the later of the
+	// asker's clock and the log time.
+	Now int64
+	// UnknownPool is set when the question names a pool that there is not.
+	UnknownPool bool
+	reader      reader
+}
+
+// Gather takes in what the questions depend on, all from one state, whose
+// sequence and log time it returns. clock is the caller's time.
+func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq uint64, logTime int64) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	now := max(clock, s.logTime)
+	for i := range qs {
+		into[i].Now = now
+		if qs[i].At != 0 {
+			into[i].Now = qs[i].At
+		}
+		s.gather(&qs[i], &into[i])
+	}
+	return s.pos.Seq, s.logTime
+}
+
+func (s *State) gather(q *questions.Question, a *Asked) {
+	p, conn := s.asked(q)
+	a.UnknownPool = p == nil && q.Pool != ""
+	f := fairshare.Question{
+		Allocation: -1, Connection: conn, APIKeyID: q.APIKeyID, Model: q.Model, Estimate: q.Estimate,
+		Threshold:  s.settings.doc.SaturationThreshold(),
+		SoftFactor: s.settings.doc.SoftDeprioritizeFactor(),
+	}
+	a.Pool = nil
+	a.reader = reader{s: s, p: p, key: s.names.find(q.APIKeyID)}
+	if p != nil {
+		a.Pool, f.Pool = p.doc, p.resolved
+		if i, ok := p.alloc[a.reader.key]; ok {
+			f.Allocation = i
+		} else {
+			f.Allocation, a.reader.others = p.others, p.others >= 0
+		}
+		if q.Model != "" {
+			a.reader.model = s.names.find(q.Model)
+		}
+	}
+	a.Facts.Gather(&f, &a.reader, a.Now)
+}
+
+// asked returns the pool a question is about and the serving connection's
+// place in it.
+func (s *State) asked(q *questions.Question) (p *pool, conn int) {
+	if q.Pool != "" {
+		return s.pools[q.Pool], fairshare.AnyConnection
+	}
+	r := s.conns.find(q.ConnectionID)
+	if r == 0 || s.conn(r).pool == 0 {
+		return nil, fairshare.AnyConnection
+	}
+	return s.poolAt[s.conn(r).pool-1], int(s.conn(r).place)
+}
+
+// reader gives a question's facts from the state.
+type reader struct {
+	s      *State
+	p      *pool
+	key    ref // 0 = never seen: it has no counters
+	model  ref
+	others bool // the asker is one of the unlisted keys
+	// The asker's pair on the connection asked for last: one look-up serves
+	// all dimensions of a pool with one connection.
+	at    int
+	mine  *pair
+	known bool
+}
+
+// pairOf returns the pair of a key on one of the pool's connections.
+func (r *reader) pairOf(conn int, key, model ref) *pair {
+	if key == 0 {
+		return nil // else it would be the total
+	}
+	return r.s.counters.find(pairKey{conn: r.p.conns[conn], key: key, model: model})
+}
+
+// Key implements fairshare.Counters.
+func (r *reader) Key(conn int, u quota.Unit, w quota.Window) windows.Counter {
+	if r.others {
+		return r.othersCounter(conn, u, w)
+	}
+	if !r.known || r.at != conn {
+		r.at, r.mine, r.known = conn, r.pairOf(conn, r.key, 0), true
+	}
+	return r.s.counters.get(r.mine, u, w)
+}
+
+func (r *reader) othersCounter(conn int, u quota.Unit, w quota.Window) windows.Counter {
+	listed := make([]windows.Counter, len(r.p.listed))
+	for i, key := range r.p.listed {
+		listed[i] = r.s.counters.get(r.pairOf(conn, key, 0), u, w)
+	}
+	return windows.Others(r.Total(conn, u, w), listed...)
+}
+
+// Total implements fairshare.Counters.
+func (r *reader) Total(conn int, u quota.Unit, w quota.Window) windows.Counter {
+	total := r.s.conn(r.p.conns[conn]).total
+	if total == 0 {
+		return windows.Counter{}
+	}
+	return r.s.counters.get(r.s.counters.pairs.at(total-1), u, w)
+}
+
+// Model implements fairshare.Counters.
+func (r *reader) Model(conn int, u quota.Unit) windows.Counter {
+	if r.model == 0 {
+		return windows.Counter{}
+	}
+	return r.s.counters.get(r.pairOf(conn, r.key, r.model), u, quota.Hourly)
+}
+
+// Reading implements fairshare.Counters. Provider signals are in the log and
+// not folded yet, so nothing is known.
+func (r *reader) Reading(int, quota.Window) fairshare.Reading { return fairshare.Reading{} }
+
+// Scoped implements fairshare.Counters; see Reading.
+func (r *reader) Scoped(_ int, _ quota.Window, dst []fairshare.Level) []fairshare.Level { return dst }
+
+// Holds implements fairshare.Counters; holds are not folded yet.
+func (r *reader) Holds(dst []fairshare.Hold) []fairshare.Hold { return dst }
