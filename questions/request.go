@@ -1,6 +1,10 @@
 package questions
 
-import "github.com/quotashare/quotashare/wire"
+import (
+	"unsafe"
+
+	"github.com/quotashare/quotashare/wire"
+)
 
 // Bounds of a message and its fields.
 const (
@@ -30,10 +34,13 @@ type BadItem struct {
 // Decode reads a message. A message that cannot be read at all is an error with
 // code "undecodable", one single bad question is "invalid", and an array of
 // more than MaxItems is "too-many", found without reading the rest of it.
-// The questions share no memory with data.
+// The texts of the questions are parts of data, which therefore must not change
+// as long as they are in use.
 func (r *Request) Decode(data []byte, enc wire.Encoding) *Error {
 	r.reset()
-	if ok, err := r.scan(string(data), enc); ok {
+	// A copy would be the only allocation here, and a quarter of the time.
+	text := unsafe.String(unsafe.SliceData(data), len(data))
+	if ok, err := r.scan(text, enc); ok {
 		return err
 	}
 	r.reset()

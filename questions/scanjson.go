@@ -11,6 +11,13 @@ type jsonScanner struct {
 
 // peek skips white space and returns the next byte, 0 at the end.
 func (s *jsonScanner) peek() byte {
+	if s.pos < len(s.doc) && s.doc[s.pos] > ' ' {
+		return s.doc[s.pos]
+	}
+	return s.skip()
+}
+
+func (s *jsonScanner) skip() byte {
 	for ; s.pos < len(s.doc); s.pos++ {
 		switch c := s.doc[s.pos]; c {
 		case ' ', '\n', '\r', '\t':
@@ -77,18 +84,25 @@ func (s *jsonScanner) text() (string, bool) {
 	if !s.take('"') {
 		return "", false
 	}
-	start := s.pos
-	for ; s.pos < len(s.doc); s.pos++ {
-		switch c := s.doc[s.pos]; {
-		case c == '"':
-			s.pos++
-			return s.doc[start : s.pos-1], true
-		case c == '\\' || c < ' ' || c > '~':
-			return "", false
+	rest := s.doc[s.pos:]
+	for i := range len(rest) {
+		if plain[rest[i]] {
+			continue
 		}
+		s.pos += i + 1
+		return rest[:i], rest[i] == '"'
 	}
 	return "", false
 }
+
+// plain has the bytes that stand for themselves in a JSON string and need no
+// second look in an id: printable ASCII.
+var plain = func() (t [256]bool) {
+	for c := ' '; c <= '~'; c++ {
+		t[c] = c != '"' && c != '\\'
+	}
+	return t
+}()
 
 func (s *jsonScanner) flag() (value, ok bool) {
 	s.peek()

@@ -53,8 +53,8 @@ type Dimension struct {
 	ResetAt       int64 // 0 = absent
 }
 
-// Reply is the answer to one question, or its error. A Reply is used after
-// Reset only, because its zero value says to come back at once.
+// Reply is the answer to one question, or its error. The zero Reply, and one
+// after Reset, has nothing set.
 type Reply struct {
 	Err *Error // then nothing else counts
 
@@ -65,8 +65,8 @@ type Reply struct {
 	ScoreFactor  quota.Ratio
 	HTTPStatus   int
 	Message      string // "" = absent
-	RetryAfterMs int64  // -1 = absent
-	RetryAt      int64
+	RetryAfterMs int64
+	RetryAt      int64 // epoch ms; 0 = both absent
 	Binding      Binding
 	HasBinding   bool
 	Scope        string // "" = absent
@@ -86,13 +86,15 @@ type Error struct {
 	Message string // names the field and what to do
 }
 
-// Reset makes the reply ready for the next question: nothing is set, and the
-// room of its lists is kept.
+// Reset makes the reply ready for the next question; the room of its lists is
+// kept.
 func (r *Reply) Reset() {
 	*r = Reply{
-		RetryAfterMs: -1,
 		Alternatives: r.Alternatives[:0],
 		Degraded:     r.Degraded[:0],
 		Dimensions:   r.Dimensions[:0],
 	}
 }
+
+// showsDimensions: an explained reply shows that there are none.
+func (r *Reply) showsDimensions() bool { return r.Explained || len(r.Dimensions) > 0 }
