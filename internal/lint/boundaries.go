@@ -1,0 +1,111 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+)
+
+// Boundary says what a package of ours may import of ours, and why no more.
+type Boundary struct {
+	Dir   string
+	May   []string
+	Since string // the reason
+}
+
+// Boundaries names every package, the innermost first. A new package, or a new
+// arrow between two, begins with a line here.
+var Boundaries = []Boundary{
+	{"quota", nil, "the words are spoken by everybody and know nobody"},
+	{"wire", words("quota"), "encodings know numbers and instants, no rule"},
+	{"windows", words("quota"), "counting is arithmetic on amounts and instants"},
+	{"events", words("quota", "wire"), "an event means the same whoever folds it"},
+	{"questions", words("quota", "wire"), "a question is read and an answer written without knowing how it is judged"},
+	{"plans", words("quota", "wire"), "shares follow from documents alone"},
+	{"fairshare", words("quota", "windows", "plans", "questions"), "a judgement is a function of documents, counters and an instant"},
+	{"projector", words("quota", "wire", "windows", "events", "plans", "fairshare", "questions"), "the fold knows the rules, and of the outside only Source and Store"},
+	{"projector/memstore", words("projector"), "a store knows records, not what they mean"},
+	{"projector/pebblestore", words("projector"), "a store knows records, not what they mean"},
+	{"projector/jetsource", words("events", "projector"), "the source reads messages, not what is in them"},
+	{"projector/storetest", words("projector", "events", "wire", "quota"), "one suite for every store, so none is known here"},
+	{"natsapi", words("questions", "wire"), "a door carries questions and judges nothing"},
+	{"httpapi", words("events", "plans", "questions", "wire", "quota"), "a door carries documents and judges nothing"},
+	{"ingest", nil, "the log stores bytes; what an event is, others know"},
+	{"config", words("quota"), "configuration is data, and reads no environment"},
+	{"trace", words("quota", "wire"), "a file becomes events; where they go, others know"},
+	{"decider", words(
+		"quota", "wire", "windows", "events", "plans", "fairshare", "questions", "projector", "projector/memstore",
+		"projector/pebblestore", "projector/jetsource", "natsapi", "httpapi", "ingest", "config",
+	), "the service puts the parts together and is known by programs alone"},
+	{"internal/lint", nil, "the rules of the house judge all and use none"},
+}
+
+func words(dirs ...string) []string { return dirs }
+
+// Owner says which packages may import an outside module, and why.
+type Owner struct {
+	Module string
+	Dirs   []string
+	Since  string
+}
+
+// Owners are the outside modules that stay behind one door. Those that are not
+// here may be imported wherever the boundary of purity allows it.
+var Owners = []Owner{
+	{"github.com/nats-io/nats-server", words("ingest"), "only the owner of the log runs a server"},
+	{"github.com/cockroachdb/pebble", words("projector/pebblestore", "ingest"), "one store speaks Pebble; ingest takes its file lock"},
+	{"github.com/vmihailenco/msgpack", words("wire"), "one package reads encodings"},
+	{"github.com/alecthomas/kong", words("cmd", "internal/program"), "command lines belong to programs"},
+	{"github.com/lmittmann/tint", words("cmd", "internal/program"), "colours belong to programs"},
+}
+
+// CheckImports applies Boundaries and Owners to a package's files, tests
+// excepted: a test may look at anything to prove its point.
+func CheckImports(p Package) []Finding {
+	var all []Finding
+	limit, listed := boundaryOf(p.Dir)
+	for _, f := range p.Files {
+		if f.Test {
+			continue
+		}
+		if !listed {
+			return []Finding{f.find(f.AST.Name.Pos(), "package %s has no boundary: add it to lint.Boundaries with a reason", p.Dir)}
+		}
+		for path, pos := range f.imports() {
+			if own, ok := strings.CutPrefix(path, Module+"/"); ok && limit != nil && !slices.Contains(limit.May, own) {
+				all = append(all, f.find(pos, "%s must not import %s: %s", p.Dir, own, limit.Since))
+			}
+			if o, ok := ownerOf(path); ok && !within(p.Dir, o.Dirs) {
+				all = append(all, f.find(pos, "%s must not import %s: %s", p.Dir, path, o.Since))
+			}
+		}
+	}
+	return all
+}
+
+// boundaryOf returns nil and true for programs, which may put together what
+// they like.
+func boundaryOf(dir string) (*Boundary, bool) {
+	if within(dir, []string{"cmd", "internal/program"}) {
+		return nil, true
+	}
+	for i := range Boundaries {
+		if Boundaries[i].Dir == dir {
+			return &Boundaries[i], true
+		}
+	}
+	return nil, false
+}
+
+func ownerOf(path string) (Owner, bool) {
+	for _, o := range Owners {
+		if path == o.Module || strings.HasPrefix(path, o.Module+"/") {
+			return o, true
+		}
+	}
+	return Owner{}, false
+}
+
+// within reports whether dir is one of dirs or below one.
+func within(dir string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(d string) bool { return dir == d || strings.HasPrefix(dir, d+"/") })
+}
