@@ -1,0 +1,86 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/wire"
+)
+
+// asking is what one request to decide needs, used again for later ones.
+type asking struct {
+	req     questions.Request
+	replies []questions.Reply
+	out     []byte
+}
+
+// maxKeptAnswer is the largest answer whose memory is kept for later ones.
+const maxKeptAnswer = 64 << 10
+
+var askings = sync.Pool{New: func() any { return new(asking) }}
+
+// decide answers one question or an array, in the encoding of the request. Its
+// status is 200 whatever the decision; one question that cannot be answered has
+// the status of its error, in an array the error stands in its place.
+func (a *api) decide(w http.ResponseWriter, r *http.Request) error {
+	m, err := mediaOf(r, mediaJSON, mediaMsgpack)
+	if err != nil {
+		return err
+	}
+	data, err := readBody(w, r)
+	if err != nil {
+		return err
+	}
+	q := askings.Get().(*asking)
+	defer q.keep()
+	enc := m.encoding(data)
+	if fail := q.req.Decode(data, enc); fail != nil {
+		q.out = questions.AppendError(q.out[:0], enc, fail)
+		writeBody(w, fail.Status(), enc.ContentType(), q.out)
+		return nil
+	}
+	a.allowWait(w, q.req.Questions)
+	status := q.ask(a.engine, r, enc)
+	writeBody(w, status, enc.ContentType(), q.out)
+	return nil
+}
+
+// ask puts the questions and encodes the answer.
+func (q *asking) ask(d Decider, r *http.Request, enc wire.Encoding) (status int) {
+	n := len(q.req.Questions)
+	q.replies = slices.Grow(q.replies[:0], n)[:n]
+	clear(q.replies)
+	if n > 0 {
+		d.Decide(r.Context(), q.req.Questions, q.replies)
+	}
+	q.out = q.req.Append(q.out[:0], enc, q.replies)
+	if !q.req.IsArray && q.replies[0].Err != nil {
+		return q.replies[0].Err.Status()
+	}
+	return http.StatusOK
+}
+
+// keep hands the memory on, unless it has become large.
+func (q *asking) keep() {
+	clear(q.replies)
+	if cap(q.out) <= maxKeptAnswer {
+		askings.Put(q)
+	}
+}
+
+// allowWait moves the end of writing behind the longest wait that a caller
+// asked for.
+func (a *api) allowWait(w http.ResponseWriter, qs []questions.Question) {
+	var wait int64
+	for i := range qs {
+		wait = max(wait, qs[i].Wait())
+	}
+	if wait > questions.DefaultMaxWaitMs {
+		end := time.Now().Add(writeTimeout + time.Duration(wait)*time.Millisecond)
+		// A writer that has no deadlines, in a test of the handler alone, is never late.
+		_ = http.NewResponseController(w).SetWriteDeadline(end)
+	}
+}

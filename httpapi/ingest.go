@@ -1,0 +1,217 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/wire"
+)
+
+// maxArray is the most events of one body that is read whole. It bounds the
+// answer, which is longer than the body when each of its events is two bytes.
+const maxArray = 100_000
+
+// ingest publishes events: one, an array, CloudEvents, or a stream of NDJSON.
+func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
+	m, err := mediaOf(r, mediaJSON, mediaMsgpack, mediaNDJSON, mediaCloudEvent, mediaCloudEvents)
+	if err != nil {
+		return err
+	}
+	binary := r.Header.Get("Ce-Specversion") != ""
+	if m == mediaNDJSON {
+		if binary {
+			return invalid("ce-specversion: a stream holds many events, and the headers describe one: leave the ce- headers out, or send one event")
+		}
+		return a.ingestStream(w, r)
+	}
+	data, err := readBody(w, r)
+	if err != nil {
+		return err
+	}
+	body := newEventBody(m, m.encoding(data), r.Header, binary)
+	items, isArray, err := body.split(data)
+	if err != nil {
+		return err
+	}
+	results := make(listed, 0, len(items))
+	p := newPublication(r.Context(), a, &results)
+	for _, raw := range items {
+		p.add(body.decode(raw))
+	}
+	p.flush()
+	a.metrics.counted(p.accepted, p.rejected)
+	writeResults(w, p, results, isArray)
+	return nil
+}
+
+// eventBody is what the headers of a request say about its events.
+type eventBody struct {
+	media  media
+	enc    wire.Encoding
+	binary bool                // one CloudEvent, whose attributes are in header
+	header map[string][]string // of a message that holds one of the events
+	item   []events.Item       // room for one
+}
+
+func newEventBody(m media, enc wire.Encoding, h http.Header, binary bool) *eventBody {
+	b := &eventBody{media: m, enc: enc, binary: binary, header: map[string][]string{}}
+	for name, values := range h {
+		if binary && strings.HasPrefix(name, "Ce-") {
+			b.header[name] = values
+		}
+	}
+	b.header[events.HeaderContentType] = []string{enc.ContentType()}
+	if m == mediaCloudEvent || m == mediaCloudEvents {
+		// Each event of a batch stands alone once it is out of its array.
+		b.header[events.HeaderContentType] = []string{"application/cloudevents+json"}
+	}
+	return b
+}
+
+// split cuts a body into its events.
+func (b *eventBody) split(data []byte) (items [][]byte, isArray bool, err error) {
+	items, isArray, err = b.items(data)
+	switch {
+	case err != nil:
+		return nil, false, invalid("the body is no document: " + err.Error())
+	case isArray && (b.binary || b.media == mediaCloudEvent):
+		return nil, false, invalid("the body is an array, but its headers say one CloudEvent: send one, or content type application/cloudevents-batch+json")
+	case !isArray && b.media == mediaCloudEvents:
+		return nil, false, invalid("the body is no array, but its content type is a batch: send an array of CloudEvents")
+	case isArray && len(items) == 0:
+		return nil, false, invalid("the array is empty: send at least one event")
+	case len(items) > maxArray:
+		return nil, false, tooLarge("the array has more than 100,000 events: split it, or stream events as application/x-ndjson")
+	}
+	return items, isArray, nil
+}
+
+func (b *eventBody) items(data []byte) ([][]byte, bool, error) {
+	if b.enc == wire.JSON {
+		data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
+		if json.Valid(data) {
+			return splitJSON(data)
+		}
+	}
+	v, items, err := wire.ParseItems(b.enc, data)
+	if v.Kind != wire.Array {
+		items = [][]byte{data}
+	}
+	return items, v.Kind == wire.Array, err
+}
+
+// splitJSON cuts a valid document into the items of its array. The tree that
+// wire would build takes ten times the memory, and an event is parsed later,
+// by itself.
+func splitJSON(data []byte) (items [][]byte, isArray bool, err error) {
+	if data[0] != '[' {
+		return [][]byte{data}, false, nil
+	}
+	depth, start := 0, 1
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"':
+			i = endOfString(data, i)
+		case c == '[' || c == '{':
+			depth++
+		case c == ']' || c == '}':
+			depth--
+		}
+		if depth == 1 && data[i] == ',' || depth == 0 {
+			if item := bytes.TrimSpace(data[start:i]); len(item) > 0 {
+				items = append(items, item)
+			}
+			start = i + 1
+		}
+	}
+	return items, true, nil
+}
+
+// endOfString returns the place of the quote that ends the string at i.
+func endOfString(data []byte, i int) int {
+	for i++; data[i] != '"'; i++ {
+		if data[i] == '\\' {
+			i++
+		}
+	}
+	return i
+}
+
+// decode reads one event, which is good until the next. When it is refused, the
+// id is given if it has one.
+func (b *eventBody) decode(raw []byte) (e *events.Event, id string, f *fault) {
+	kind, f := b.kindOf(raw)
+	if f != nil {
+		return nil, b.idOf(raw), f
+	}
+	msg := events.Message{Subject: kind.Subject(""), Header: b.header, Data: raw}
+	b.item = events.Decode(&msg, b.item[:0])
+	item := &b.item[0]
+	if item.Err != nil {
+		f = invalid(item.Err.Message)
+		f.code = string(item.Err.Reason)
+		return nil, b.idOf(raw), f
+	}
+	return &item.Event, item.Event.ID, nil
+}
+
+// kindOf finds out what kind of event it is: its type says so, and without one
+// it is a consumption.
+func (b *eventBody) kindOf(raw []byte) (events.Kind, *fault) {
+	name := wire.Value{}
+	switch {
+	case b.binary:
+		name = b.attribute("Ce-Type")
+	case bytes.HasPrefix(raw, []byte("[")):
+		return 0, invalid("the event is an array, not an object")
+	case b.enc == wire.JSON && !mayHaveType(raw):
+		return events.Consumption, nil
+	default:
+		// What does not parse is refused by events, which words it.
+		name = b.top(raw, "type")
+	}
+	if name.Kind == wire.Absent || name.Kind == wire.Null {
+		return events.Consumption, nil
+	}
+	kind, ok := events.ParseKind(name.Text)
+	switch {
+	case name.Kind != wire.String || !ok:
+		return 0, invalid("type is " + quote(name.Text) + ": use quota.consumption, quota.saturation, quota.adjustment or quota.release")
+	case kind > events.Release:
+		return 0, invalid("type is " + quote(name.Text) + ", which is not published by callers: holds are asked for with POST /api/quota/decide, configuration has paths of its own")
+	}
+	return kind, nil
+}
+
+// mayHaveType is false when no name in the document can be "type", neither
+// written plainly nor in escapes.
+func mayHaveType(raw []byte) bool {
+	return bytes.Contains(raw, []byte(`"type"`)) || bytes.Contains(raw, []byte(`\u`))
+}
+
+// top returns a field of the outermost object, Absent when there is none.
+func (b *eventBody) top(raw []byte, name string) wire.Value {
+	v, _ := wire.Parse(b.enc, raw)
+	var faults wire.Faults
+	r, _ := wire.Read(v, "", &faults)
+	return r.Get(name)
+}
+
+func (b *eventBody) idOf(raw []byte) string {
+	if b.binary {
+		return b.attribute("Ce-Id").Text
+	}
+	return b.top(raw, "id").Text
+}
+
+// attribute returns a header of a binary CloudEvent, Absent when it is not there.
+func (b *eventBody) attribute(name string) wire.Value {
+	values := b.header[name]
+	if len(values) == 0 {
+		return wire.Value{}
+	}
+	return wire.Value{Kind: wire.String, Text: values[0]}
+}

@@ -1,0 +1,67 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/wire"
+)
+
+// Headers that go with a configuration event.
+const (
+	headerActor  = "X-Quota-Actor"
+	headerReason = "X-Quota-Reason"
+
+	maxReason = 1000 // characters
+)
+
+// metaOf reads who changes something, why, and what revision they have seen.
+func metaOf(r *http.Request) (Meta, wire.Faults) {
+	var faults wire.Faults
+	m := Meta{Actor: r.Header.Get(headerActor), Reason: r.Header.Get(headerReason)}
+	if m.Actor != "" {
+		if err := quota.ValidateID(m.Actor); err != nil {
+			faults.Add(headerActor, err.Error())
+		}
+	}
+	if problem := reasonProblem(m.Reason); problem != "" {
+		faults.Add(headerReason, problem)
+	}
+	if match := r.Header.Get("If-Match"); match != "" {
+		m.IfMatch = true
+		var err error
+		if m.ExpectedRevision, err = parseETag(match); err != nil {
+			faults.Add("If-Match", err.Error())
+		}
+	}
+	return m, faults
+}
+
+func reasonProblem(s string) string {
+	switch {
+	case !utf8.ValidString(s):
+		return "is not valid UTF-8"
+	case strings.ContainsFunc(s, unicode.IsControl):
+		return "has a control character"
+	case utf8.RuneCountInString(s) > maxReason:
+		return fmt.Sprintf("has more than %d characters", maxReason)
+	}
+	return ""
+}
+
+// parseETag reads what etag wrote. "*" is refused: it would say "whatever it
+// is", which is what leaving the header out says.
+func parseETag(s string) (uint64, error) {
+	text, quoted := strings.CutPrefix(s, `"`)
+	text, ended := strings.CutSuffix(text, `"`)
+	n, err := strconv.ParseUint(text, 10, 64)
+	if !quoted || !ended || err != nil {
+		return 0, fmt.Errorf("is %s: send the ETag of the document you have seen, one number in quotes", quote(s))
+	}
+	return n, nil
+}

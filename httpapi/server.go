@@ -1,0 +1,233 @@
+package httpapi
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"path"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Config is what New needs.
+type Config struct {
+	Engine Engine
+	// Token is asked for on every path but /healthz and /readyz; "" = none.
+	Token string
+	// Hosts are the names, beside the loopback ones, that callers may call this
+	// server by; a port is ignored.
+	Hosts []string
+	// Registry takes this package's metrics and is served on /metrics.
+	Registry *prometheus.Registry
+	// SpoolDir is where the answer of a long stream waits for its reader, in
+	// files without names; "" = the system's directory for such.
+	SpoolDir string
+	Log      *slog.Logger
+}
+
+// Bounds of time. Those of reading and writing hold for every request but a
+// stream of NDJSON, which renews them as it goes.
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = 30 * time.Second
+	writeTimeout  = 90 * time.Second
+	idleTimeout   = 2 * time.Minute
+	// streamIdle is how long a stream of NDJSON may be silent, and how long its
+	// client may leave the answer unread.
+	streamIdle = 2 * time.Minute
+	// stateWait is how long GET /api/quota/state waits for minSeq.
+	stateWait = 10 * time.Second
+
+	maxHeader = 64 << 10 // bytes of all headers of one request
+)
+
+// api is the handler of New.
+type api struct {
+	engine     Engine
+	guard      *guard
+	log        *slog.Logger
+	metrics    *metrics
+	mux        *http.ServeMux
+	spoolDir   string
+	streamIdle time.Duration
+	atOnce     time.Duration
+	stateWait  time.Duration
+}
+
+// New returns the handler of the API. It errs when the registry has its metrics
+// already.
+func New(c Config) (http.Handler, error) {
+	m, err := newMetrics(c.Registry)
+	if err != nil {
+		return nil, err
+	}
+	a := &api{
+		engine: c.Engine, guard: newGuard(c.Hosts, c.Token), log: c.Log, metrics: m,
+		mux: http.NewServeMux(), spoolDir: c.SpoolDir,
+		streamIdle: streamIdle, atOnce: answerAtOnce, stateWait: stateWait,
+	}
+	a.routes(promhttp.HandlerFor(c.Registry, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelWarn), ErrorHandling: promhttp.ContinueOnError,
+	}))
+	return a, nil
+}
+
+// NewServer returns a server for h with bounds on headers and time. What
+// net/http itself has to say goes to log.
+func NewServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+}
+
+// handler answers a request, or returns why not before it has written anything.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// routes registers every path with its methods, and for each path the answer
+// to other methods, which ServeMux would give as plain text.
+func (a *api) routes(metricsPage http.Handler) {
+	caughtUp := a.whenReady
+	for _, route := range []struct {
+		path    string
+		methods map[string]handler
+	}{
+		{"/{$}", map[string]handler{"GET": root}},
+		{"/healthz", map[string]handler{"GET": alive}},
+		{"/readyz", map[string]handler{"GET": caughtUp(alive)}},
+		{"/metrics", map[string]handler{"GET": func(w http.ResponseWriter, r *http.Request) error {
+			metricsPage.ServeHTTP(w, r)
+			return nil
+		}}},
+		{"/api/quota/pools", map[string]handler{"GET": caughtUp(a.listPools), "POST": caughtUp(a.createPool)}},
+		{"/api/quota/pools/{id}", map[string]handler{"GET": caughtUp(a.getPool)}},
+		{"/api/quota/plans/{connectionId}", map[string]handler{"GET": caughtUp(a.getPlan), "PUT": caughtUp(a.putPlan)}},
+		{"/api/quota/decide", map[string]handler{"POST": caughtUp(a.decide)}},
+		{"/api/quota/events", map[string]handler{"POST": a.ingest}},
+		{"/api/quota/state", map[string]handler{"GET": a.state}},
+		{"/api/quota/rejected", map[string]handler{"GET": a.rejected}},
+	} {
+		var allow []string
+		for _, method := range []string{"GET", "POST", "PUT"} {
+			if h, ok := route.methods[method]; ok {
+				a.handle(method+" "+route.path, h)
+				allow = append(allow, method)
+			}
+		}
+		a.handle(route.path, wrongMethod(strings.Join(allow, ", ")))
+	}
+	a.handle("/", unknownPath)
+}
+
+func (a *api) handle(pattern string, h handler) {
+	a.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			a.refuse(w, r, err)
+		}
+	})
+}
+
+// ServeHTTP guards, routes, counts, and turns a panic into an answer.
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rec := &recorder{ResponseWriter: w}
+	defer func() {
+		if p := recover(); p != nil {
+			a.recovered(rec, r, p)
+		}
+		a.metrics.answered(r.Pattern, rec.status)
+	}()
+	rec.Header().Set("X-Content-Type-Options", "nosniff")
+	rec.Header().Set("Cache-Control", "no-store")
+	if f := a.guard.check(r); f != nil {
+		a.refuse(rec, r, f)
+		return
+	}
+	// ServeMux would redirect these, to a path that the caller did not mean.
+	if p := r.URL.EscapedPath(); p != path.Clean(p) && p != path.Clean(p)+"/" {
+		a.refuse(rec, r, unknownPath(rec, r))
+		return
+	}
+	a.mux.ServeHTTP(rec, r)
+}
+
+// refuse writes the answer to an error. What nobody foresaw is logged: the
+// caller learns nothing of it.
+func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	f := faultOf(err)
+	if f == nil {
+		a.log.Error("http request failed", "method", r.Method, "path", r.URL.Path, "err", err)
+		f = internal()
+	}
+	f.write(w)
+}
+
+// recovered logs a panic once and answers 500 if no answer has begun; one that
+// has begun is cut off, so that half of it is not taken for the whole.
+func (a *api) recovered(rec *recorder, r *http.Request, p any) {
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(http.ErrAbortHandler)
+	}
+	a.log.Error("http handler panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+	if rec.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	internal().write(rec)
+}
+
+// recorder remembers the status of an answer, 0 while none has begun.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader remembers the first final status.
+func (rec *recorder) WriteHeader(status int) {
+	if rec.status == 0 && status >= 200 {
+		rec.status = status
+	}
+	rec.ResponseWriter.WriteHeader(status)
+}
+
+// Write begins an answer of 200 when none has begun.
+func (rec *recorder) Write(p []byte) (int, error) {
+	if rec.status == 0 {
+		rec.status = http.StatusOK
+	}
+	return rec.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
+
+func wrongMethod(allow string) handler {
+	return func(_ http.ResponseWriter, r *http.Request) error {
+		return &fault{
+			status: http.StatusMethodNotAllowed, kind: "invalid_request_error", code: "method-not-allowed",
+			message: "method: " + quote(r.Method) + " does nothing here: use " + allow, allow: allow,
+		}
+	}
+}
+
+func unknownPath(_ http.ResponseWriter, r *http.Request) error {
+	return notFound("path: " + quote(r.URL.EscapedPath()) + " is nothing here: GET / says what is")
+}
+
+// whenReady answers 503 until the fold has caught up: what it would say before
+// is an old state, as if it were the present one.
+func (a *api) whenReady(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if !a.engine.Ready() {
+			return unavailable("not-ready", "the engine has not caught up with the log yet: try again, GET /api/quota/state shows how far it is")
+		}
+		return h(w, r)
+	}
+}

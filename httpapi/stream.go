@@ -1,0 +1,83 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/quotashare/quotashare/wire"
+)
+
+const (
+	// answerAtOnce is how long a stream may take before its answer begins while
+	// it still comes. What is faster gets the usual answer after its end, which
+	// proxies and simple clients like better.
+	answerAtOnce = time.Second
+	// maxUnread is how many bytes of an answer may wait on disk for a client that
+	// does not read yet: results of some three million events.
+	maxUnread = 256 << 20
+)
+
+// ingestStream publishes a stream of NDJSON that may have no end, with memory
+// for one line and one message. What has come whole when the stream pauses is
+// published at once, so the wait for the log gathers the next message.
+func (a *api) ingestStream(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	ans := a.newStreamAnswer(w, cancel)
+	defer ans.close()
+	p := newPublication(ctx, a, ans)
+	err := a.publishLines(ans, p, &lines{src: r.Body})
+	ans.finish(p, err)
+	a.metrics.counted(p.accepted, p.rejected)
+	return nil
+}
+
+// publishLines returns why the stream ended before its end, or nil.
+func (a *api) publishLines(ans *streamAnswer, p *publication, l *lines) error {
+	body := newEventBody(mediaNDJSON, wire.JSON, nil, false)
+	for {
+		for line, ok := l.next(); ok; line, ok = l.next() {
+			body.publishLine(p, line)
+		}
+		p.flush()
+		p.down = nil // the next try may find the log again
+		if ans.err != nil {
+			return ans.err
+		}
+		ans.renew()
+		tooLong, err := l.fill()
+		if tooLong {
+			p.add(nil, "", lineTooLong())
+		}
+		if err == nil {
+			continue
+		}
+		for line, ok := l.next(); ok; line, ok = l.next() {
+			body.publishLine(p, line)
+		}
+		if line, ok := l.last(); ok && err == io.EOF {
+			body.publishLine(p, line)
+		}
+		p.flush()
+		if err == io.EOF {
+			return nil
+		}
+		return readFault(err)
+	}
+}
+
+func (b *eventBody) publishLine(p *publication, line []byte) {
+	switch {
+	case len(line) == 0:
+	case len(line) > maxLine:
+		p.add(nil, "", lineTooLong())
+	default:
+		p.add(b.decode(line))
+	}
+}
+
+func lineTooLong() *fault {
+	return tooLarge("the line has more than 1 MiB: one line is one event")
+}

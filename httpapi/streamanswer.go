@@ -1,0 +1,135 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/quotashare/quotashare/wire"
+)
+
+// streamAnswer is the sink of a stream. Results go into a spool, which is copied
+// to the client from atOnce on, or after the end of a stream that was faster.
+type streamAnswer struct {
+	api   *api
+	w     http.ResponseWriter // only copy writes
+	rc    *http.ResponseController
+	spool *spool
+	buf   []byte
+	some  bool  // a result was put
+	err   error // of write
+	broke error // of copy
+
+	begin  *time.Timer
+	copied chan struct{} // closed when copy has returned
+}
+
+func (a *api) newStreamAnswer(w http.ResponseWriter, gone context.CancelFunc) *streamAnswer {
+	s := &streamAnswer{
+		api: a, w: w, rc: http.NewResponseController(w),
+		spool: newSpool(a.spoolDir, maxUnread), copied: make(chan struct{}),
+	}
+	s.write([]byte(`{"results":[`))
+	// HTTP/2 is always full duplex and says so by an error.
+	_ = s.rc.EnableFullDuplex()
+	s.begin = time.AfterFunc(a.atOnce, func() {
+		s.copy()
+		gone() // a client that does not take the answer any more shall not wait for the log
+	})
+	return s
+}
+
+func (s *streamAnswer) write(p []byte) {
+	if s.err == nil {
+		_, s.err = s.spool.Write(p)
+	}
+}
+
+func (s *streamAnswer) put(results []result) {
+	s.buf = s.buf[:0]
+	for i := range results {
+		if s.some {
+			s.buf = append(s.buf, ',')
+		}
+		s.some = true
+		doc := wire.NewWriter(s.buf, wire.JSON)
+		results[i].append(&doc)
+		s.buf = doc.Bytes()
+	}
+	s.write(s.buf)
+}
+
+// renew gives both directions their time anew. The client's sending renews the
+// time to take the answer too: it may well do one after the other.
+func (s *streamAnswer) renew() {
+	end := time.Now().Add(s.api.streamIdle)
+	// A writer that has no deadlines, in a test of the handler alone, is never late.
+	_ = s.rc.SetReadDeadline(end)
+	_ = s.rc.SetWriteDeadline(end)
+}
+
+// copy writes the answer to the client as it comes into the spool.
+func (s *streamAnswer) copy() {
+	defer close(s.copied)
+	s.w.Header().Set("Content-Type", "application/json")
+	for buf := make([]byte, 32<<10); ; {
+		n, err := s.spool.Read(buf)
+		if err == io.EOF {
+			return
+		}
+		if err == nil {
+			_, err = s.w.Write(buf[:n])
+		}
+		if err == nil {
+			err = s.rc.Flush()
+		}
+		if err != nil {
+			s.spool.fail(err)
+			s.broke = err
+			return
+		}
+		_ = s.rc.SetWriteDeadline(time.Now().Add(s.api.streamIdle))
+	}
+}
+
+// finish ends the document and sees it through to the client. why is what ended
+// the stream before its end, or nil.
+func (s *streamAnswer) finish(p *publication, why error) {
+	s.write(tail(p, why))
+	s.spool.end()
+	s.renew()
+	if s.begin.Stop() {
+		s.copy()
+	}
+	<-s.copied
+	if s.broke != nil {
+		s.api.log.Warn("the answer to a stream of events broke off", "accepted", p.accepted, "rejected", p.rejected, "err", s.broke)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func tail(p *publication, why error) []byte {
+	doc := fmt.Appendf(nil, `],"accepted":%d,"rejected":%d`, p.accepted, p.rejected)
+	if why != nil {
+		f := faultOf(why)
+		if f == nil {
+			f = internal()
+		}
+		w := wire.NewWriter(append(doc, `,"error":`...), wire.JSON)
+		f.append(&w)
+		doc = w.Bytes()
+	}
+	return append(doc, '}', '\n')
+}
+
+// close leaves no copy running, whatever ended the request.
+func (s *streamAnswer) close() {
+	if !s.begin.Stop() {
+		s.spool.fail(net.ErrClosed)
+		<-s.copied
+	}
+	s.spool.release()
+}
