@@ -100,7 +100,11 @@ func (f *Facts) verdict(conn int, now int64) Verdict {
 		return v
 	}
 	policy := f.policy()
-	above := f.judgeLines(&v, policy, conn, now)
+	for i := range f.numbers {
+		f.serve(i, conn, now)
+	}
+	var above bool
+	v.Reason, v.Line, above = judgeLines(f.numbers, policy, f.q.Threshold)
 	switch {
 	case v.Reason.Blocks():
 		v.Scope = f.scope(v)
@@ -120,20 +124,20 @@ func (f *Facts) policy() plans.Policy {
 	return plans.Hard
 }
 
-// judgeLines puts the greatest reason of all lines, and the first line that
-// gives it, into v. One reason per line is enough: a line that also gives a
-// lesser one cannot be the first of the greatest.
-func (f *Facts) judgeLines(v *Verdict, policy plans.Policy, conn int, now int64) (above bool) {
-	for i := range f.numbers {
-		n := &f.numbers[i]
-		f.serve(i, conn, now)
-		r, over := n.judge(policy, f.q.Threshold)
+// judgeLines returns the greatest reason of all lines, the first line that
+// gives it, and whether one has the key above its share in strict mode. One
+// reason per line is enough: a line that also gives a lesser one cannot be the
+// first of the greatest.
+func judgeLines(lines []numbers, policy plans.Policy, threshold quota.Ratio) (r Reason, line int, above bool) {
+	line = -1
+	for i := range lines {
+		reason, over := lines[i].judge(policy, threshold)
 		above = above || over
-		if r > v.Reason {
-			v.Reason, v.Line = r, i
+		if reason > r {
+			r, line = reason, i
 		}
 	}
-	return above
+	return r, line, above
 }
 
 // scope tells who has no room. A provider that reports 100 speaks of one
