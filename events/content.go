@@ -70,129 +70,117 @@ const (
 )
 
 // AppendCanonical appends the known fields as published in the one form that
-// docs/format/events.md describes: equal bytes exactly if equal fields, however
-// they were encoded. What the publisher left out is left out: an absent time and
+// docs/format/events.md describes: a tag and a value for each field that is
+// there, in ascending order of tags, every value telling its own end. So the
+// bytes are equal exactly if the fields are, however they were encoded. What the publisher left out is left out: an absent time and
 // the broker's are two contents, and so are no requests and one.
 func (e *Event) AppendCanonical(dst []byte) []byte {
-	c := canonical{dst}
-	c.text(tagKind, e.Kind.String())
-	c.text(tagID, e.ID)
-	c.text(tagSource, e.Source)
-	c.integer(tagTime, e.Time)
-	c.text(tagAPIKeyID, e.APIKeyID)
-	c.text(tagConnectionID, e.ConnectionID)
-	c.text(tagProvider, e.Provider)
-	c.text(tagModel, e.Model)
-	c.text(tagRequestID, e.RequestID)
-	c.text(tagReason, e.Reason)
-	c.flag(tagPartial, e.Partial)
-	c.flag(tagEstimated, e.Estimated)
+	dst = canonText(dst, tagKind, e.Kind.String())
+	dst = canonText(dst, tagID, e.ID)
+	dst = canonText(dst, tagSource, e.Source)
+	dst = canonInt(dst, tagTime, e.Time)
+	dst = canonText(dst, tagAPIKeyID, e.APIKeyID)
+	dst = canonText(dst, tagConnectionID, e.ConnectionID)
+	dst = canonText(dst, tagProvider, e.Provider)
+	dst = canonText(dst, tagModel, e.Model)
+	dst = canonText(dst, tagRequestID, e.RequestID)
+	dst = canonText(dst, tagReason, e.Reason)
+	dst = canonFlag(dst, tagPartial, e.Partial)
+	dst = canonFlag(dst, tagEstimated, e.Estimated)
 	for u := range quota.Unit(quota.NumUnits) {
 		if e.Given&(1<<u) != 0 {
-			c.tag(tagCost + byte(u))
-			c.varint(int64(e.Cost[u]))
+			dst = binary.AppendVarint(append(dst, tagCost+byte(u)), int64(e.Cost[u]))
 		}
 	}
 	switch e.Kind {
 	case Saturation:
-		c.saturation(e)
+		return e.canonSaturation(dst)
 	case Hold:
-		c.hold(e)
+		return e.canonHold(dst)
 	case ConfigPool, ConfigPlan, ConfigSettings:
-		c.config(e)
+		return e.canonConfig(dst)
 	}
-	return c.buf
+	return dst
 }
-
-// canonical builds the canonical encoding. Every field is a tag and a value that
-// tells its own end, in ascending order of tags; an absent field is not there.
-type canonical struct{ buf []byte }
-
-func (c *canonical) tag(t byte) { c.buf = append(c.buf, t) }
-
-func (c *canonical) varint(n int64) { c.buf = binary.AppendVarint(c.buf, n) }
-
-func (c *canonical) length(n int) { c.buf = binary.AppendUvarint(c.buf, uint64(n)) }
-
-func (c *canonical) string(s string) { c.buf = appendString(c.buf, s) }
 
 func appendString(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-func (c *canonical) text(tag byte, s string) {
-	if s != "" {
-		c.tag(tag)
-		c.string(s)
-	}
+// appendCount appends a tag and the number of what follows it.
+func appendCount(dst []byte, tag byte, n int) []byte {
+	return binary.AppendUvarint(append(dst, tag), uint64(n))
 }
 
-func (c *canonical) integer(tag byte, n int64) {
-	if n != 0 {
-		c.tag(tag)
-		c.varint(n)
+func canonText(dst []byte, tag byte, s string) []byte {
+	if s == "" {
+		return dst
 	}
+	return appendString(append(dst, tag), s)
 }
 
-func (c *canonical) flag(tag byte, b bool) {
-	if b {
-		c.tag(tag)
+func canonInt(dst []byte, tag byte, n int64) []byte {
+	if n == 0 {
+		return dst
 	}
+	return binary.AppendVarint(append(dst, tag), n)
 }
 
-func (c *canonical) saturation(e *Event) {
+func canonFlag(dst []byte, tag byte, b bool) []byte {
+	if !b {
+		return dst
+	}
+	return append(dst, tag)
+}
+
+func (e *Event) canonSaturation(dst []byte) []byte {
 	if e.Headers != nil {
-		c.integer(tagStatus, int64(e.Status))
-		c.headers(e.Headers)
-		return
+		dst = canonInt(dst, tagStatus, int64(e.Status))
+		dst = appendCount(dst, tagHeaders, len(e.Headers))
+		for _, name := range sortedNames(e.Headers) {
+			dst = appendString(dst, name)
+			dst = appendString(dst, e.Headers[name])
+		}
+		return dst
 	}
-	c.tag(tagReadings)
-	c.length(len(e.Readings))
+	dst = appendCount(dst, tagReadings, len(e.Readings))
 	for i := range e.Readings {
 		r := &e.Readings[i]
-		c.string(r.Window.String())
-		c.string(r.Scope)
-		c.varint(int64(r.UsedPercent))
-		c.varint(r.ResetAt)
+		dst = appendString(dst, r.Window.String())
+		dst = appendString(dst, r.Scope)
+		dst = binary.AppendVarint(dst, int64(r.UsedPercent))
+		dst = binary.AppendVarint(dst, r.ResetAt)
 	}
+	return dst
 }
 
-func (c *canonical) headers(h map[string]string) {
-	c.tag(tagHeaders)
-	c.length(len(h))
-	for _, name := range sortedNames(h) {
-		c.string(name)
-		c.string(h[name])
-	}
-}
-
-func (c *canonical) hold(e *Event) {
-	c.text(tagPool, e.Pool)
+func (e *Event) canonHold(dst []byte) []byte {
+	dst = canonText(dst, tagPool, e.Pool)
 	if len(e.Candidates) > 0 {
-		c.tag(tagCandidates)
-		c.length(len(e.Candidates))
+		dst = appendCount(dst, tagCandidates, len(e.Candidates))
 	}
 	for i := range e.Candidates {
-		candidate := &e.Candidates[i]
-		c.string(candidate.ConnectionID)
+		c := &e.Candidates[i]
+		dst = appendString(dst, c.ConnectionID)
 		score := int64(-1) // none; a score is never negative
-		if candidate.HasScore {
-			score = int64(candidate.Score)
+		if c.HasScore {
+			score = int64(c.Score)
 		}
-		c.varint(score)
+		dst = binary.AppendVarint(dst, score)
 	}
-	c.integer(tagLease, e.LeaseMs)
-	c.integer(tagMaxWait, e.MaxWaitMs)
-	c.text(tagDecisionID, e.DecisionID)
+	dst = canonInt(dst, tagLease, e.LeaseMs)
+	dst = canonInt(dst, tagMaxWait, e.MaxWaitMs)
+	return canonText(dst, tagDecisionID, e.DecisionID)
 }
 
-func (c *canonical) config(e *Event) {
-	c.text(tagConfigID, e.ConfigID)
-	c.flag(tagDelete, e.Delete)
-	if !e.Delete {
-		c.tag(tagDocument)
-		c.string(string(wire.AppendValue(nil, wire.JSON, e.Document)))
+func (e *Event) canonConfig(dst []byte) []byte {
+	dst = canonText(dst, tagConfigID, e.ConfigID)
+	if e.Delete {
+		return append(dst, tagDelete)
 	}
+	document := wire.AppendValue(nil, wire.JSON, e.Document)
+	dst = binary.AppendUvarint(append(dst, tagDocument), uint64(len(document)))
+	return append(dst, document...)
 }
 
 // sortedNames returns the keys of a map in byte order.

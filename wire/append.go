@@ -9,10 +9,12 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// plain has true for the bytes that a JSON string holds as they are.
+// plain has true for the bytes that JSON strings and ids hold as they are: ASCII
+// without quote, backslash and control characters. DEL needs no escape in JSON,
+// but is no part of an id, and is easier to see escaped.
 var plain = func() (t [256]bool) {
 	for c := 0x20; c < utf8.RuneSelf; c++ {
-		t[c] = c != '"' && c != '\\'
+		t[c] = c != '"' && c != '\\' && c != 0x7f
 	}
 	return t
 }()
