@@ -1,0 +1,56 @@
+# `make` alone prints what can be made. Every target needs Go, and nothing else
+# unless it says so.
+
+GO      ?= go
+BIN     := bin
+# What a fuzz target gets per run, and the bench's shortest round.
+FUZZTIME  ?= 20s
+BENCHTIME ?= 1s
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## build, and start everything in one process
+	@$(BIN)/quotashare up
+
+.PHONY: build
+build: ## build the programs into bin/
+	$(GO) build -trimpath -o $(BIN)/ ./cmd/...
+
+.PHONY: test
+test: ## run every test, with the race detector (needs gcc and Node)
+	$(GO) test -race -timeout 10m ./...
+
+.PHONY: lint
+lint: ## format, vet, staticcheck, known vulnerabilities, and the rules of the house
+	@unformatted=$$($(GO) tool gofumpt -l .); \
+	if [ -n "$$unformatted" ]; then echo "not formatted (run make format):"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) test ./internal/lint
+	@.ci/vulncheck
+
+.PHONY: format
+format: ## format every Go file
+	$(GO) tool gofumpt -w .
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (20s) each
+	@set -e; $(GO) list -f '{{.Dir}}' ./... | while read -r dir; do \
+	  for target in $$(grep -hos '^func Fuzz[A-Za-z0-9_]*' "$$dir"/*_test.go | sed 's/^func //'); do \
+	    echo "$$dir $$target"; \
+	    $(GO) test "$$dir" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME); \
+	  done; \
+	done
+
+.PHONY: bench
+bench: ## run every Go benchmark
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+
+.PHONY: clean
+clean: ## remove what was built; data/ is yours and stays
+	rm -rf $(BIN)

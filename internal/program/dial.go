@@ -1,0 +1,71 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// redialWait is how long a server that does not answer is left alone.
+const redialWait = time.Second
+
+// Dial connects to the log and waits until it answers, however long that takes:
+// a program that gave up and began a log of its own would fork it. Every failed
+// try is logged. The connection reconnects for ever. It ends early only when
+// ctx does, or when the server refuses who we are.
+func Dial(ctx context.Context, serverURL, name, token string, log *slog.Logger) (*nats.Conn, error) {
+	connected := make(chan struct{}, 1)
+	closed := make(chan error, 1)
+	shown := withoutSecrets(serverURL)
+	opts := []nats.Option{
+		nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(redialWait), nats.RetryOnFailedConnect(true),
+		nats.ConnectHandler(func(*nats.Conn) { connected <- struct{}{} }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
+			log.Warn("the log does not answer; trying again", "url", shown, "every", redialWait, "err", err)
+		}),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil { // nil when we closed it
+				log.Warn("the connection to the log is lost; trying again", "url", shown, "err", err)
+			}
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("the log answers again", "url", nc.ConnectedUrlRedacted()) }),
+		nats.ClosedHandler(func(nc *nats.Conn) { closed <- nc.LastError() }),
+	}
+	if token != "" {
+		opts = append(opts, nats.Token(token))
+	}
+	nc, err := nats.Connect(serverURL, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shown, err)
+	}
+	select {
+	case <-connected:
+		return nc, nil
+	case err := <-closed:
+		return nil, fmt.Errorf("%s: the server refuses us: %w", shown, err)
+	case <-ctx.Done():
+		nc.Close()
+		return nil, ctx.Err()
+	}
+}
+
+// withoutSecrets is a list of URLs as it may be shown.
+func withoutSecrets(urls string) string {
+	var all []string
+	for text := range strings.SplitSeq(urls, ",") {
+		if u, err := url.Parse(strings.TrimSpace(text)); err == nil {
+			text = u.Redacted()
+			if u.User != nil && u.User.Username() != "" {
+				u.User = url.User("xxxxx") // a token stands where a name does
+				text = u.String()
+			}
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ",")
+}

@@ -1,0 +1,206 @@
+package program
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/quotashare/quotashare/config"
+	"github.com/quotashare/quotashare/ingest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// grammar is a program with one flag of the configuration and one of its own.
+type grammar struct {
+	config.Text `embed:"" group:"Configuration"`
+	MaxKeys     int `help:"How many."`
+}
+
+func parse(t *testing.T, env []string, args ...string) (grammar, error, string) {
+	t.Helper()
+	var out bytes.Buffer
+	var g grammar
+	p := Process{Name: "thing", Args: args, Env: env, Stdout: &out, Stderr: io.Discard}
+	_, err := p.Parse(&g, "does things")
+	return g, err, out.String()
+}
+
+func TestFlagsWinOverTheEnvironment(t *testing.T) {
+	env := []string{"QUOTA_DATA_DIR=/first", "QUOTA_DATA_DIR=/env", "QUOTA_STORE_NATS_URL=nats://a", "QUOTA_SYNC=", "QUOTA_MAX_KEYS=7"}
+	g, err, _ := parse(t, env, "--data-dir", "/flag")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.DataDir != "/flag" || g.StoreNatsURL != "nats://a" || g.Sync != "" {
+		t.Errorf("got %+v", g.Text)
+	}
+	if g.MaxKeys != 0 {
+		t.Error("a flag outside the configuration came from the environment")
+	}
+	if g, _, _ := parse(t, env); g.DataDir != "/env" {
+		t.Errorf("without the flag: %s", g.DataDir)
+	}
+}
+
+// Every field of config.Text must have the flag, and so the variable, that
+// users rely on.
+func TestVariablesHaveTheirNames(t *testing.T) {
+	_, err, out := parse(t, nil, "--help")
+	if !errors.Is(err, ErrHelp) {
+		t.Fatalf("error is %v", err)
+	}
+	for _, name := range []string{
+		"DATA_DIR", "STORE_DRIVER", "STORE_NATS_URL", "NATS_ADDR", "HTTP_ADDR", "HTTP_HOSTS", "SYNC",
+		"SATURATION_THRESHOLD", "SOFT_DEPRIORITIZE_FACTOR", "CONSUMPTION_RETENTION_DAYS", "SIGNAL_TTL", "HOLD_TTL",
+		"MAX_LAG", "SNAPSHOT_INTERVAL", "SNAPSHOT_KEEP", "API_TOKEN", "LOG_LEVEL",
+	} {
+		flag := "--" + strings.ToLower(strings.ReplaceAll(name, "_", "-")) + "="
+		if !strings.Contains(out, "[QUOTA_"+name+"]") || !strings.Contains(out, flag) {
+			t.Errorf("help lacks %s or QUOTA_%s:\n%s", flag, name, out)
+		}
+	}
+}
+
+func TestErrorsForPeople(t *testing.T) {
+	_, misused, _ := parse(t, nil, "--no-such-flag")
+	_, faulty := config.Text{Sync: "x"}.Parse(config.Default())
+	tests := []struct {
+		err  error
+		code int
+		text string
+	}{
+		{nil, OK, ""},
+		{ErrHelp, OK, ""},
+		{errors.New("disk full"), Failure, "thing: disk full\n"},
+		{fmt.Errorf("start: %w", Hint(errors.New("disk full"), "free %d bytes", 7)), Failure, "thing: start: disk full\nhint: free 7 bytes\n"},
+		{misused, Usage, "thing: unknown flag --no-such-flag\nhint: thing --help lists what there is\n"},
+		{
+			faulty, Usage, "thing: the configuration has 1 fault(s):\n" +
+				"  QUOTA_SYNC (--sync) \"x\" is neither always nor a duration such as 100ms\n" +
+				"hint: a flag wins over the variable of the environment; thing --help lists both\n",
+		},
+	}
+	for _, tt := range tests {
+		var out bytes.Buffer
+		if code := Report(&out, "thing", tt.err); code != tt.code || out.String() != tt.text {
+			t.Errorf("%v: exit %d\n%s\nwant exit %d\n%s", tt.err, code, out.String(), tt.code, tt.text)
+		}
+	}
+}
+
+func TestNoColoursInFiles(t *testing.T) {
+	var out bytes.Buffer
+	log := Logger(&out, slog.LevelWarn)
+	log.Info("quiet")
+	log.Warn("loud", "key", "value")
+	if text := out.String(); strings.Contains(text, "\x1b") || strings.Contains(text, "quiet") || !strings.Contains(text, "WRN loud key=value") {
+		t.Errorf("logged %q", text)
+	}
+}
+
+// lines is a log that tests wait on.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) {
+	l <- string(p)
+	return len(p), nil
+}
+
+// waitFor takes lines off the log until one has the text.
+func (l lines) waitFor(t *testing.T, text string) {
+	t.Helper()
+	for {
+		select {
+		case line := <-l:
+			if strings.Contains(line, text) {
+				return
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("the log never said %q", text)
+		}
+	}
+}
+
+// The server comes up only after the first try has failed.
+func TestDialWaitsForTheLog(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	said := make(lines, 100)
+	done := make(chan error, 1)
+	go func() {
+		nc, err := Dial(t.Context(), "nats://"+addr, "test", "", Logger(said, slog.LevelInfo))
+		if err == nil {
+			nc.Close()
+		}
+		done <- err
+	}()
+	said.waitFor(t, "the log does not answer; trying again")
+	s, err := ingest.Start(ingest.Options{Dir: t.TempDir(), Addr: addr, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := s.Shutdown(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDialEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	said := make(lines, 100)
+	done := make(chan error, 1)
+	go func() {
+		_, err := Dial(ctx, "nats://127.0.0.1:1", "test", "", Logger(said, slog.LevelInfo))
+		done <- err
+	}()
+	said.waitFor(t, "trying again")
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestDialWithAWrongTokenIsRefused(t *testing.T) {
+	s, err := ingest.Start(ingest.Options{Dir: t.TempDir(), Addr: "127.0.0.1:-1", Token: "right", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Dial(t.Context(), s.ClientURL(), "test", "wrong", slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "the server refuses us") {
+		t.Errorf("error is %v", err)
+	}
+	nc, err := Dial(t.Context(), s.ClientURL(), "test", "right", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc.Close()
+	if err := s.Shutdown(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSecretsAreNotShown(t *testing.T) {
+	for text, want := range map[string]string{
+		"nats://a:4222":                         "nats://a:4222",
+		"nats://token@a:4222,nats://u:pw@b:422": "nats://xxxxx@a:4222,nats://xxxxx@b:422",
+	} {
+		if got := withoutSecrets(text); got != want {
+			t.Errorf("%s is shown as %s, want %s", text, got, want)
+		}
+	}
+}
