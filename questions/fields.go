@@ -66,8 +66,8 @@ type fields uint
 
 func (s fields) has(f field) bool { return s>>f&1 == 1 }
 
-// check adds what is wrong with the fields beside each other.
-func (q *Question) check(have fields, faults *wire.Faults) {
+// check gives what is wrong with the fields beside each other.
+func (q *Question) check(have fields) (faults wire.Faults) {
 	connection, pool := have.has(fieldConnectionID), have.has(fieldPool)
 	if !have.has(fieldAPIKeyID) {
 		faults.Add("apiKeyId", "is missing: name the key that asks")
@@ -83,6 +83,7 @@ func (q *Question) check(have fields, faults *wire.Faults) {
 	if q.Reserve && have.has(fieldAt) {
 		faults.Add("reserve", "is there beside at: a hold is always taken now, leave one of them out")
 	}
+	return faults
 }
 
 // complete sets what follows from the fields. What is held is a request in

@@ -12,6 +12,7 @@ const (
 	MaxLeaseMs       = 3_600_000 // one hour
 	MaxMaxWaitMs     = 3_600_000 // one hour
 	DefaultMaxWaitMs = 100       // for a question that does not say
+	MaxSeq           = 1 << 53   // stream sequence: what every client's numbers hold
 )
 
 // Request is one message of quota.decide. The zero Request is ready for Decode,

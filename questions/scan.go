@@ -100,10 +100,8 @@ func (r *Request) scanQuestion(s scanner) bool {
 			return false
 		}
 	}
-	var faults wire.Faults
-	q.check(have, &faults)
 	q.complete(hasRequests)
-	return faults == nil
+	return q.check(have) == nil
 }
 
 func (q *Question) scanField(s scanner, f field) (ok bool) {

@@ -3,7 +3,6 @@ package questions
 import (
 	"bytes"
 	"fmt"
-	"math"
 
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/wire"
@@ -60,7 +59,7 @@ func (r *Request) readQuestion(v wire.Value) *Error {
 		in = unwrap(in)
 	}
 	if faults == nil {
-		q.read(in, &faults)
+		q.read(in)
 	}
 	if err := faults.Err(); err != nil {
 		return invalid(err.Error())
@@ -78,7 +77,7 @@ func unwrap(event wire.Reader) wire.Reader {
 
 func invalid(message string) *Error { return &Error{Code: CodeInvalid, Message: message} }
 
-func (q *Question) read(in wire.Reader, faults *wire.Faults) {
+func (q *Question) read(in wire.Reader) {
 	var have fields
 	for f, name := range fieldNames {
 		if in.Has(name) {
@@ -96,12 +95,14 @@ func (q *Question) read(in wire.Reader, faults *wire.Faults) {
 	if ms, ok := in.Int("maxWaitMs", 0, MaxMaxWaitMs); ok {
 		q.MaxWaitMs = ms
 	}
-	seq, _ := in.Int("minSeq", 0, math.MaxInt64)
+	seq, _ := in.Int("minSeq", 0, MaxSeq)
 	q.MinSeq = uint64(seq)
 	q.At = in.Instant("at")
 	hasRequests := q.readEstimate(in)
-	q.check(have, faults)
 	q.complete(hasRequests)
+	for _, f := range q.check(have) {
+		in.Fault(f.Field, f.Problem)
+	}
 }
 
 // readEstimate takes no unknown unit: a typo would make the estimate nothing.
