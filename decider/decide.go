@@ -1,0 +1,186 @@
+package decider
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quotashare/quotashare/fairshare"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
+)
+
+// The values of degraded in a reply.
+const (
+	degradedLag    = "lag"     // the state is older than maxLag
+	degradedMinSeq = "min-seq" // minSeq was not folded in time
+)
+
+// reasonDegraded is the reason of a block that only the engine's own state
+// explains.
+const reasonDegraded = "degraded"
+
+// Applied implements natsapi.Decider.
+func (e *Engine) Applied() uint64 {
+	if p := e.current.Load(); p != nil {
+		return p.loop.Applied()
+	}
+	return 0
+}
+
+// scratch is what a call of Decide works with.
+type scratch struct {
+	asked []projector.Asked
+	text  []byte
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// Decide implements natsapi.Decider and httpapi.Decider.
+func (e *Engine) Decide(ctx context.Context, qs []questions.Question, rs []questions.Reply) {
+	p := e.current.Load()
+	if p == nil {
+		for i := range rs {
+			rs[i].Err = &questions.Error{Code: questions.CodeInternal, Message: "the engine has no state yet: it is starting; ask again"}
+		}
+		return
+	}
+	e.await(ctx, p, qs)
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	for len(s.asked) < len(qs) {
+		s.asked = append(s.asked, projector.Asked{})
+	}
+	clock := e.now()
+	seq, _ := p.state.Gather(qs, clock, s.asked)
+	behind, silent := p.loop.Lag(clock)
+	settings := p.state.Settings()
+	view := view{
+		seq: seq, behind: behind, lagging: max(behind, silent) > settings.MaxLagMs(),
+	}
+	for i := range qs {
+		e.answer(&qs[i], &s.asked[i], &rs[i], &view, s)
+	}
+}
+
+// view is what all answers of one call share.
+type view struct {
+	seq     uint64
+	behind  int64
+	lagging bool
+}
+
+// await waits until the highest minSeq is folded, as long as its question
+// allows.
+func (e *Engine) await(ctx context.Context, p *projection, qs []questions.Question) {
+	var last *questions.Question
+	for i := range qs {
+		if q := &qs[i]; q.MinSeq > 0 && (last == nil || q.MinSeq > last.MinSeq) {
+			last = q
+		}
+	}
+	if last == nil || last.MinSeq <= p.loop.Applied() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(last.Wait())*time.Millisecond)
+	defer cancel()
+	// Not reached in time is no error: the answer says degraded.
+	_ = p.loop.Wait(ctx, last.MinSeq)
+}
+
+// answer fills in the reply to one question.
+func (e *Engine) answer(q *questions.Question, a *projector.Asked, r *questions.Reply, v *view, s *scratch) {
+	switch {
+	case q.Reserve:
+		r.Err = &questions.Error{Code: questions.CodeInvalid, Message: "reserve: holds are not available in this version; ask without it and publish what was consumed"}
+	case a.UnknownPool:
+		r.Err = &questions.Error{Code: questions.CodeInvalid, Message: "pool: there is no pool " + strconv.Quote(q.Pool) + "; list the pools for their ids"}
+	case q.At != 0 && a.Facts.Later(q.At):
+		r.Err = &questions.Error{Code: questions.CodeAtTooOld, Message: "at: the state has moved on beyond that time; a replay of the log can answer for it"}
+	}
+	if r.Err != nil {
+		e.metrics.refused.Inc()
+		return
+	}
+	d := a.Facts.Decide(a.Now)
+	r.DecisionID = e.ids.next()
+	r.RequestID = q.RequestID
+	r.AsOf = questions.AsOf{Seq: v.seq, Time: a.Now, LagMs: v.behind}
+	e.judged(r, a, &d, s)
+	if v.seq < q.MinSeq {
+		r.Degraded = append(r.Degraded, degradedMinSeq)
+	}
+	if v.lagging {
+		r.Degraded = append(r.Degraded, degradedLag)
+		closeIfDegraded(r, a.Pool)
+	}
+	if q.Explain {
+		r.Explained = true
+		if a.Pool != nil {
+			r.Dimensions = a.Facts.Explain(d.Connection, a.Now, r.Dimensions)
+		}
+	}
+	e.metrics.count(r)
+}
+
+// judged fills in what the judgement says.
+func (e *Engine) judged(r *questions.Reply, a *projector.Asked, d *fairshare.Answer, s *scratch) {
+	r.Allow, r.WouldBlock = d.Allowed(), d.WouldBlock()
+	r.Reason = d.Reason.String()
+	r.Deprioritize, r.ScoreFactor = d.Deprioritize, d.ScoreFactor
+	r.HTTPStatus = 200
+	r.Scope = string(d.Scope)
+	if d.Reason.Blocks() && d.RetryMs >= 0 {
+		r.RetryAfterMs, r.RetryAt = d.RetryMs, a.Now+d.RetryMs
+	}
+	r.Binding.Unit, r.Binding.Window, r.Binding.Model, r.HasBinding = a.Facts.Binding(d.Verdict)
+	for _, i := range d.Alternatives {
+		r.Alternatives = append(r.Alternatives, a.Pool.Connections[i].ConnectionID)
+	}
+	if r.WouldBlock {
+		// Observed only: nothing of the block may reach the request.
+		r.Deprioritize, r.ScoreFactor = false, quota.RatioOne
+	}
+	if !r.Allow {
+		r.HTTPStatus = 429
+		s.text = a.Facts.AppendMessage(s.text[:0], d, a.Now, r.DecisionID)
+		r.Message = string(s.text)
+	}
+}
+
+// closeIfDegraded blocks an answer that would let pass, where the pool says
+// that an old state must not. Mode observe never blocks.
+func closeIfDegraded(r *questions.Reply, p *plans.Pool) {
+	if !r.Allow || p == nil || p.OnDegraded != plans.Closed || p.Mode != plans.Enforce {
+		return
+	}
+	r.Allow, r.Deprioritize, r.ScoreFactor = false, false, quota.RatioOne
+	r.Reason, r.HTTPStatus = reasonDegraded, 503
+	r.Message = "The quota engine's state is too old to decide for provider " + p.Provider + "; try again shortly (decision " + r.DecisionID + ")"
+}
+
+// decisionIDs gives every decision an id: eight characters of the process, a
+// dash and a count. Unique among processes by chance (40 bits) and short,
+// because people copy it from an error message.
+type decisionIDs struct {
+	prefix string
+	n      atomic.Uint64
+}
+
+func newDecisionIDs() decisionIDs {
+	var b [5]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return decisionIDs{prefix: strings.ToLower(base32.StdEncoding.EncodeToString(b[:])) + "-"}
+}
+
+func (d *decisionIDs) next() string {
+	var buf [32]byte
+	return string(strconv.AppendUint(append(buf[:0], d.prefix...), d.n.Add(1), 36))
+}

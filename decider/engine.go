@@ -1,0 +1,197 @@
+package decider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/natsapi"
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/projector/jetsource"
+	"github.com/quotashare/quotashare/projector/pebblestore"
+)
+
+// Options say what an engine works with.
+type Options struct {
+	Conn     *nats.Conn
+	Dir      string // of the store
+	Version  string // of the program, as semantic version
+	PurgeAge time.Duration
+	Log      *slog.Logger
+}
+
+// DefaultPurgeAge is the age below which the log forgets no usage.
+const DefaultPurgeAge = 60 * 24 * time.Hour
+
+// Engine is a decider. Its methods are safe for concurrent use.
+type Engine struct {
+	o       Options
+	js      jetstream.JetStream
+	now     func() int64 // epoch ms
+	ids     decisionIDs
+	current atomic.Pointer[projection]
+	ready   *gate
+	metrics *Metrics
+}
+
+// projection is one state with what keeps it current. A rebuilt state is a new
+// projection.
+type projection struct {
+	state *projector.State
+	loop  *projector.Loop
+	store *pebblestore.Store
+}
+
+// New returns an engine that does nothing until Run.
+func New(o Options) (*Engine, error) {
+	js, err := jetstream.New(o.Conn)
+	if err != nil {
+		return nil, fmt.Errorf("decider: %w", err)
+	}
+	if o.PurgeAge == 0 {
+		o.PurgeAge = DefaultPurgeAge
+	}
+	e := &Engine{o: o, js: js, now: func() int64 { return time.Now().UnixMilli() }, ids: newDecisionIDs(), ready: newGate()}
+	e.metrics = newMetrics(e)
+	return e, nil
+}
+
+// How long Run waits before it tries again after a failure that is nobody's
+// damage, such as a full disk.
+const (
+	firstRetry = 100 * time.Millisecond
+	mostRetry  = 5 * time.Second
+)
+
+// Run keeps a projection until the context ends, and then returns nil with
+// everything folded also committed.
+func (e *Engine) Run(ctx context.Context) error {
+	wait := firstRetry
+	for {
+		began := time.Now()
+		err := e.project(ctx)
+		if ctx.Err() != nil {
+			return err
+		}
+		if time.Since(began) > mostRetry {
+			wait = firstRetry
+		}
+		if e.setAside(err) {
+			continue
+		}
+		e.o.Log.Error("the projection stopped; starting it again", "err", err, "in", wait)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil
+		}
+		wait = min(2*wait, mostRetry)
+	}
+}
+
+// setAside moves a store that must not be folded on out of the way, and
+// reports whether it did.
+func (e *Engine) setAside(cause error) bool {
+	stale := errors.Is(cause, projector.ErrLogChanged)
+	if !stale && !errors.Is(cause, projector.ErrCorrupt) && !errors.Is(cause, projector.ErrVersion) {
+		return false
+	}
+	e.metrics.rebuilds.Inc()
+	aside := e.o.Dir + ".aside"
+	e.o.Log.Warn("setting the store aside and rebuilding the state from the log", "cause", cause, "kept", aside)
+	// Only the newest is kept: it is evidence, not data.
+	err := errors.Join(os.RemoveAll(aside), os.Rename(e.o.Dir, aside))
+	if err != nil {
+		e.o.Log.Error("cannot set the store aside", "err", err)
+		return false
+	}
+	return true
+}
+
+// project opens the store and follows the log until something ends it.
+func (e *Engine) project(ctx context.Context) (err error) {
+	if err := os.MkdirAll(filepath.Dir(e.o.Dir), 0o700); err != nil {
+		return err
+	}
+	store, err := pebblestore.Open(pebblestore.Options{Dir: e.o.Dir, Log: e.o.Log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	state, err := projector.Load(store)
+	if err != nil {
+		return err
+	}
+	source, err := jetsource.New(jetsource.Options{
+		Conn: e.o.Conn, Stream: events.Stream, After: state.Position(), PurgeAge: e.o.PurgeAge, Log: e.o.Log,
+	})
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	p := &projection{state: state, store: store, loop: projector.NewLoop(state, store, source)}
+	outbox := newOutbox(e.js, store, e.o.Log)
+	p.loop.OnRejected = outbox.wake
+	outbox.wake() // what an earlier run left
+	e.current.Store(p)
+	defer e.current.CompareAndSwap(p, nil)
+
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		// The fold ends the others: they must not outlive the store.
+		err := p.loop.Run(gctx)
+		if err == nil {
+			err = gctx.Err()
+		}
+		return err
+	})
+	g.Go(func() error { return outbox.run(gctx) })
+	g.Go(func() error { return e.serve(gctx, p) })
+	err = g.Wait()
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
+}
+
+// stopWithin bounds how long questions under way may take at the end.
+const stopWithin = 2 * time.Second
+
+// serve answers over NATS from when the projection has caught up until ctx
+// ends.
+func (e *Engine) serve(ctx context.Context, p *projection) error {
+	select {
+	case <-p.loop.CaughtUp():
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	seq, _ := p.state.At()
+	e.o.Log.Info("caught up with the log; answering questions", "seq", seq)
+	server := natsapi.New(natsapi.Config{Conn: e.o.Conn, Decider: e, Version: e.o.Version, Logger: e.o.Log})
+	if err := server.Start(); err != nil {
+		return fmt.Errorf("answering over NATS: %w", err)
+	}
+	e.ready.set(true)
+	<-ctx.Done()
+	e.ready.set(false)
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+	defer cancel()
+	return errors.Join(ctx.Err(), server.Stop(stop))
+}
+
+// Ready reports whether there is a state that has caught up with the log and is
+// asked over NATS.
+func (e *Engine) Ready() bool { return e.ready.isOpen() }
+
+// AwaitReady returns when Ready would report true, or with the context's error.
+func (e *Engine) AwaitReady(ctx context.Context) error { return e.ready.wait(ctx) }

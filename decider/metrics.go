@@ -1,0 +1,105 @@
+package decider
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/questions"
+)
+
+// Metrics are the engine's figures. Register them with a registry of the
+// caller's: two engines may live in one process.
+type Metrics struct {
+	engine   *Engine
+	answers  *prometheus.CounterVec
+	degraded *prometheus.CounterVec
+	refused  prometheus.Counter
+	rebuilds prometheus.Counter
+
+	byReason map[string]prometheus.Counter
+	other    prometheus.Counter
+}
+
+// reasonsCounted are the reasons an answer can have, so that a counter is
+// found without building a label set.
+var reasonsCounted = []string{
+	"ok", "no-pool", "off", "no-allocation", "fair-share", "global-saturated",
+	"cap-absolute", "model-cap", "suspended", reasonDegraded,
+}
+
+func newMetrics(e *Engine) *Metrics {
+	m := &Metrics{
+		engine: e,
+		answers: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quotashare_decisions_total", Help: "Questions answered, by reason.",
+		}, []string{"reason"}),
+		degraded: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quotashare_degraded_total", Help: "Answers given from a state that was not as it should be, by kind.",
+		}, []string{"kind"}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quotashare_questions_refused_total", Help: "Questions that could not be answered.",
+		}),
+		rebuilds: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quotashare_rebuilds_total", Help: "Times the state was given up and rebuilt from the log.",
+		}),
+		byReason: make(map[string]prometheus.Counter),
+	}
+	for _, r := range reasonsCounted {
+		m.byReason[r] = m.answers.WithLabelValues(r)
+	}
+	return m
+}
+
+// Metrics returns the engine's figures.
+func (e *Engine) Metrics() *Metrics { return e.metrics }
+
+func (m *Metrics) count(r *questions.Reply) {
+	if c, ok := m.byReason[r.Reason]; ok {
+		c.Inc()
+	}
+	for _, kind := range r.Degraded {
+		m.degraded.WithLabelValues(kind).Inc()
+	}
+}
+
+var (
+	eventsDesc  = prometheus.NewDesc("quotashare_events_total", "Events of the log, by what became of them.", []string{"outcome"}, nil)
+	rejectDesc  = prometheus.NewDesc("quotashare_rejected_total", "Events that could not be folded, by reason.", []string{"reason"}, nil)
+	appliedDesc = prometheus.NewDesc("quotashare_applied_seq", "Stream sequence of the last message folded.", nil, nil)
+	lagDesc     = prometheus.NewDesc("quotashare_fold_lag_seconds", "Age of the oldest message not yet folded.", nil, nil)
+	readyDesc   = prometheus.NewDesc("quotashare_ready", "1 while questions are answered over NATS.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, ch) }
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	m.answers.Collect(ch)
+	m.degraded.Collect(ch)
+	m.refused.Collect(ch)
+	m.rebuilds.Collect(ch)
+	var counts projector.Counts
+	var seq uint64
+	var lag int64
+	if p := m.engine.current.Load(); p != nil {
+		counts, seq = p.state.Counts(), p.loop.Applied()
+		lag, _ = p.loop.Lag(m.engine.now())
+	}
+	for outcome, n := range map[string]uint64{
+		"folded": counts.Folded, "duplicate": counts.Duplicates, "late": counts.Late,
+		"clamped": counts.Clamped, "rejected": counts.Rejected,
+	} {
+		ch <- prometheus.MustNewConstMetric(eventsDesc, prometheus.CounterValue, float64(n), outcome)
+	}
+	for i, reason := range projector.Reasons {
+		ch <- prometheus.MustNewConstMetric(rejectDesc, prometheus.CounterValue, float64(counts.ByReason[i]), string(reason))
+	}
+	ready := 0.0
+	if m.engine.Ready() {
+		ready = 1
+	}
+	ch <- prometheus.MustNewConstMetric(appliedDesc, prometheus.GaugeValue, float64(seq))
+	ch <- prometheus.MustNewConstMetric(lagDesc, prometheus.GaugeValue, float64(lag)/1e3)
+	ch <- prometheus.MustNewConstMetric(readyDesc, prometheus.GaugeValue, ready)
+}

@@ -1,0 +1,90 @@
+package decider
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/quota"
+)
+
+// startLog starts an embedded log and connects to it.
+func startLog(t *testing.T, dir string) *nats.Conn {
+	t.Helper()
+	srv, err := ingest.Start(ingest.Options{Dir: dir, Addr: "127.0.0.1:-1", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { srv.Shutdown() })
+	nc, err := nats.Connect(srv.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ingest.EnsureStreams(t.Context(), js, ingest.Configs(14, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return nc
+}
+
+// TestAPublishedEventChangesAnAnswer walks the whole way over the real broker.
+func TestAPublishedEventChangesAnAnswer(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	e, err := New(Options{Conn: nc, Dir: t.TempDir() + "/state", Version: "0.0.1", Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- e.Run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := e.AwaitReady(ctx); err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.PutPool(ctx, &plans.Pool{
+		ID: "team", Name: "team", Provider: "kimi", Reserve: 100,
+		Connections: []plans.Connection{{ConnectionID: "kimi-1", Weight: 100}},
+		Allocations: []plans.Allocation{{APIKeyID: "alice", Weight: 50 * quota.RatioOne}, {APIKeyID: "bob", Weight: 50 * quota.RatioOne}},
+	}, httpapi.Meta{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func() string {
+		m, err := nc.Request("quota.decide", []byte(`{"apiKeyId":"alice","connectionId":"kimi-1","explain":true}`), time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(m.Data)
+	}
+	if got := ask(); !strings.Contains(got, `"decision":"allow"`) {
+		t.Errorf("before: %s", got)
+	}
+	js, _ := jetstream.New(nc)
+	ack, err := js.Publish(ctx, "quota.consumption", []byte(`{"id":"1","apiKeyId":"alice","connectionId":"kimi-1","cost":{"requests":800}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.State(ctx, ack.Sequence, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(); !strings.Contains(got, `"reason":"fair-share"`) {
+		t.Errorf("after: %s", got)
+	}
+}
