@@ -9,8 +9,8 @@ import (
 
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/quota"
-	"github.com/quotashare/quotashare/wire"
 	"github.com/quotashare/quotashare/windows"
+	"github.com/quotashare/quotashare/wire"
 )
 
 func readJSON(t *testing.T, path string, v any) {
