@@ -107,7 +107,9 @@ func (e *Event) readEnveloped(v wire.Value, env envelope, faults *wire.Faults) e
 		if err != nil {
 			return err
 		}
-		if d, ok := wire.Read(data, "data", faults); ok {
+		if data.Kind == wire.Absent {
+			r.Fault("data", "is missing: send the event there, or in data_base64")
+		} else if d, ok := wire.Read(data, "data", faults); ok {
 			e.read(d)
 		}
 	}

@@ -42,8 +42,8 @@ func (e *Event) readDocument(m *Message) *Rejection {
 	if err != nil {
 		return reject(Undecodable, err.Error())
 	}
-	if v.Kind == wire.Array {
-		return reject(ConfigInvalid, "the document is an array: a configuration message holds one document")
+	if v.Kind != wire.Object {
+		return reject(ConfigInvalid, "the document is "+v.Kind.String()+": a configuration message holds one object")
 	}
 	var faults wire.Faults
 	e.Document, err = e.unwrapDocument(v, &faults)
@@ -62,8 +62,8 @@ func (e *Event) readDocument(m *Message) *Rejection {
 // unwrapDocument returns the data of a CloudEvent, and anything else as it is.
 // Configuration has no identity: its revision is its sequence.
 func (e *Event) unwrapDocument(v wire.Value, faults *wire.Faults) (wire.Value, error) {
-	r, ok := wire.Read(v, "", faults)
-	if !ok || !r.Has("specversion") {
+	r, _ := wire.Read(v, "", faults)
+	if !r.Has("specversion") {
 		return v, nil
 	}
 	var envelope Event

@@ -30,11 +30,11 @@ func (e *Event) read(r wire.Reader) {
 		e.readUsage(r)
 		e.Partial, _ = r.Flag("partial")
 		e.Estimated, _ = r.Flag("estimated")
-		e.readAmounts(r, "cost", false)
+		e.readAmounts(r, "cost")
 	case Adjustment:
 		e.readUsage(r)
 		e.Reason = r.NeedText("reason", MaxReason)
-		e.readAmounts(r, "cost", true)
+		e.readAmounts(r, "cost")
 	case Saturation:
 		e.readSaturation(r)
 	case Release:
@@ -64,7 +64,7 @@ func (e *Event) readUsage(r wire.Reader) {
 
 // readAmounts reads an object of amounts. An unknown name is a fault here, not
 // ignored as elsewhere: a typo would lose usage silently.
-func (e *Event) readAmounts(r wire.Reader, name string, signed bool) {
+func (e *Event) readAmounts(r wire.Reader, name string) {
 	cost, ok := r.Object(name)
 	if !ok {
 		return
@@ -74,8 +74,8 @@ func (e *Event) readAmounts(r wire.Reader, name string, signed bool) {
 		a, ok := cost.Amount(u.String(), u)
 		switch {
 		case !ok:
-		case a < 0 && !signed:
-			cost.Fault(u.String(), "is negative: send corrections to quota.adjustment")
+		case a < 0 && e.Kind != Adjustment:
+			cost.Fault(u.String(), "is negative: corrections are events of quota.adjustment")
 		default:
 			e.Cost[u] = a
 			e.Given |= 1 << u
@@ -198,7 +198,7 @@ func (e *Event) readHold(r wire.Reader) {
 	e.LeaseMs = r.NeedInt("leaseMs", 1, MaxLeaseMs)
 	e.MaxWaitMs, _ = r.Int("maxWaitMs", 0, MaxWaitMs)
 	if r.Need("estimate") {
-		e.readAmounts(r, "estimate", false)
+		e.readAmounts(r, "estimate")
 	}
 	e.ConnectionID = r.ID("connectionId")
 	e.Pool = r.ID("pool")
@@ -210,7 +210,7 @@ func (e *Event) readHold(r wire.Reader) {
 		}
 	}
 	if targets != 1 {
-		r.Fault("connectionId", "is for one of three: send exactly one of connectionId, pool and candidates")
+		r.Fault("connectionId", "is one of three: send exactly one of connectionId, pool and candidates")
 	}
 }
 

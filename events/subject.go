@@ -116,7 +116,15 @@ func parseSubject(subject string) (Kind, string, *Rejection) {
 			return k, "", nil
 		}
 	}
-	return 0, "", reject(UnknownSubject, "the subject "+strconv.QuoteToASCII(subject)+" holds no events: publish to quota.consumption, quota.saturation, quota.adjustment or quota.release")
+	return 0, "", unknownSubject(subject)
+}
+
+func unknownSubject(subject string) *Rejection {
+	use := "quota.consumption, quota.saturation, quota.adjustment or quota.release"
+	if strings.HasPrefix(subject, ConfigPrefix) {
+		use = "quota.config.pool.<id>, quota.config.plan.<connectionId> or quota.config.settings"
+	}
+	return reject(UnknownSubject, "the subject "+quoted(subject)+" is for no event: publish to "+use)
 }
 
 func reject(reason Reason, message string) *Rejection { return &Rejection{reason, message} }
