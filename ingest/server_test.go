@@ -15,6 +15,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
+
+	"github.com/quotashare/quotashare/events"
 )
 
 // childDir makes this test binary a server on that directory, for the test
@@ -90,8 +92,8 @@ func TestPublishedMessagesSurviveARestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := uint64(run + 1); ack.Sequence != want || ack.Stream != Stream {
-			t.Errorf("run %d: stored as %s %d, want %s %d", run, ack.Stream, ack.Sequence, Stream, want)
+		if want := uint64(run + 1); ack.Sequence != want || ack.Stream != events.Stream {
+			t.Errorf("run %d: stored as %s %d, want %s %d", run, ack.Stream, ack.Sequence, events.Stream, want)
 		}
 		done()
 		stop(t, s)

@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/events"
 )
 
-// The streams of the engine.
-const (
-	Stream          = "QUOTA"
-	RejectedStream  = "QUOTA_REJECTED"
-	DecisionsStream = "QUOTA_DECISIONS"
-)
+// DecisionsStream is where decisions go as they were answered. It belongs to
+// nobody's fold; the two others are named where events are.
+const DecisionsStream = "QUOTA_DECISIONS"
 
 // The bounds of what is kept. Retention purges earlier; MaxAge is what holds
 // when nobody runs the purge.
@@ -53,18 +52,18 @@ func Configs(retentionDays, replicas int) []jetstream.StreamConfig {
 	age := time.Duration(max(minKeptDays, retentionDays))*24*time.Hour + purgeSlack
 	return []jetstream.StreamConfig{
 		{
-			Name:        Stream,
+			Name:        events.Stream,
 			Description: "quotashare: usage, provider signals, holds and configuration in one order",
-			Subjects:    subjects(),
+			Subjects:    events.StreamSubjects(), // a plain "quota.>" would take in the questions too
 			MaxAge:      age,
 			Duplicates:  duplicates,
 			AllowMsgTTL: true, // so that "Nats-TTL: never" keeps configuration for ever
 			Replicas:    replicas,
 		},
 		{
-			Name:                 RejectedStream,
+			Name:                 events.RejectedStream,
 			Description:          "quotashare: events that could not be folded, and why",
-			Subjects:             []string{"quota.rejected.>"},
+			Subjects:             []string{events.RejectedPrefix + ">"},
 			MaxAge:               age,
 			MaxMsgsPerSubject:    1,
 			Discard:              jetstream.DiscardNew,
@@ -82,16 +81,6 @@ func Configs(retentionDays, replicas int) []jetstream.StreamConfig {
 			Replicas:    replicas,
 		},
 	}
-}
-
-// subjects names exactly what belongs to the log. A plain "quota.>" would take
-// in the questions, the rejected events and the decisions as well.
-func subjects() []string {
-	var all []string
-	for _, kind := range []string{"consumption", "saturation", "adjustment", "release"} {
-		all = append(all, "quota."+kind, "quota."+kind+".>")
-	}
-	return append(all, "quota.hold", "quota.due", "quota.config.>")
 }
 
 // EnsureStreams creates the streams that are missing. One that is there with
@@ -129,7 +118,8 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.St
 
 // compare names the settings on which the engine relies and which differ.
 // Subjects are compared as sets; more of them than ours is a difference too,
-// since what arrives there is rejected as unknown.
+// since what arrives there is rejected as unknown. Replicas are not: how many
+// there are is the business of whoever runs the cluster.
 func compare(want, have jetstream.StreamConfig) []Difference {
 	var all []Difference
 	check := func(field string, w, h any) {
@@ -156,7 +146,6 @@ func compare(want, have jetstream.StreamConfig) []Difference {
 	check("subject transform", want.SubjectTransform != nil, have.SubjectTransform != nil)
 	check("mirror", want.Mirror != nil, have.Mirror != nil)
 	check("sources", len(want.Sources), len(have.Sources))
-	check("replicas", max(1, want.Replicas), have.Replicas)
 	return all
 }
 

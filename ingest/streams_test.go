@@ -9,6 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/events"
 )
 
 func serverWithStreams(t *testing.T) jetstream.JetStream {
@@ -28,25 +30,25 @@ func TestTheLogTakesExactlyItsSubjects(t *testing.T) {
 		subject string
 		stream  string // "" = nobody
 	}{
-		{"quota.consumption", Stream},
-		{"quota.consumption.gateway-7.eu", Stream},
-		{"quota.saturation", Stream},
-		{"quota.saturation.x", Stream},
-		{"quota.adjustment", Stream},
-		{"quota.adjustment.x", Stream},
-		{"quota.release", Stream},
-		{"quota.release.x", Stream},
-		{"quota.hold", Stream},
+		{"quota.consumption", events.Stream},
+		{"quota.consumption.gateway-7.eu", events.Stream},
+		{"quota.saturation", events.Stream},
+		{"quota.saturation.x", events.Stream},
+		{"quota.adjustment", events.Stream},
+		{"quota.adjustment.x", events.Stream},
+		{"quota.release", events.Stream},
+		{"quota.release.x", events.Stream},
+		{"quota.hold", events.Stream},
 		{"quota.hold.x", ""},
-		{"quota.due", Stream},
+		{"quota.due", events.Stream},
 		{"quota.due.x", ""},
-		{"quota.config.pool.a", Stream},
-		{"quota.config.settings", Stream},
+		{"quota.config.pool.a", events.Stream},
+		{"quota.config.settings", events.Stream},
 		{"quota.config", ""},
 		{"quota.decide", ""},
 		{"quota.route", ""},
 		{"quota.anything", ""},
-		{"quota.rejected.1.0", RejectedStream},
+		{"quota.rejected.1.0", events.RejectedStream},
 		{"quota.decisions.c1", DecisionsStream},
 	}
 	for _, tt := range tests {
@@ -91,7 +93,7 @@ func TestConfigurationOutlivesTheAgeLimit(t *testing.T) {
 	if _, err := EnsureStreams(ctx, js, cfgs); err != nil {
 		t.Fatal(err)
 	}
-	stream, err := js.Stream(ctx, Stream)
+	stream, err := js.Stream(ctx, events.Stream)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +143,7 @@ func TestChangedStreamIsReportedAndLeftAlone(t *testing.T) {
 	if len(diff) == 3 && diff[2].String() != "stream QUOTA: max age is 1h0m0s, not 2160h0m0s" {
 		t.Errorf("said as %q", diff[2])
 	}
-	stream, err := js.Stream(ctx, Stream)
+	stream, err := js.Stream(ctx, events.Stream)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ var Boundaries = []Boundary{
 	{"projector/storetest", words("projector", "events", "wire", "quota"), "one suite for every store, so none is known here"},
 	{"natsapi", words("questions", "wire"), "a door carries questions and judges nothing"},
 	{"httpapi", words("events", "plans", "questions", "wire", "quota"), "a door carries documents and judges nothing"},
-	{"ingest", nil, "the log stores bytes; what an event is, others know"},
+	{"ingest", words("events"), "the log stores bytes, and knows of events only the names of their subjects"},
 	{"config", words("quota"), "configuration is data, and reads no environment"},
 	{"trace", words("quota", "wire"), "a file becomes events; where they go, others know"},
 	{"decider", words(
