@@ -30,7 +30,7 @@ func (f *Facts) measure(now int64) {
 func (f *Facts) sumCounters(n *numbers, l *line, at int, now int64) {
 	width := l.window.Millis()
 	bucket, elapsed := windows.Bucket(now, width)
-	percent := l.unit == quota.Percent && l.kind != modelCapped
+	percent := l.unit == quota.Percent
 	for conn := range f.conns {
 		r := &f.readings[at+conn]
 		key := f.keys[at+conn].EffectiveAt(bucket, elapsed, width)

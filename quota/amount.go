@@ -2,6 +2,7 @@ package quota
 
 import (
 	"errors"
+	"math"
 	"strconv"
 )
 
@@ -243,13 +244,15 @@ func AppendFixed(dst []byte, v int64, digits int) []byte {
 
 // AddSat returns a+b, held at the ends of int64. Sums over the connections of
 // a pool use it: a sum beyond any limit must read as beyond it, not wrap.
+//
+// A sum has wrapped when both parts have one sign and it has the other.
 func AddSat(a, b Amount) Amount {
 	s := a + b
-	if (a > 0) == (b > 0) && (s > 0) != (a > 0) && a != 0 && b != 0 {
-		if a > 0 {
-			return 1<<63 - 1
-		}
-		return -1 << 63
+	switch {
+	case (a^s)&(b^s) >= 0:
+		return s
+	case a > 0:
+		return math.MaxInt64
 	}
-	return s
+	return math.MinInt64
 }

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -27,8 +28,8 @@ func ParseInstant(text string) (int64, error) {
 		return CheckInstant(ms)
 	}
 	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return 0, ErrNotInstant
+	if err != nil || text[len("2026-08-01T12")] != ':' || strings.Contains(text, ",") {
+		return 0, ErrNotInstant // time.Parse also takes one-digit hours and commas
 	}
 	return CheckInstant(t.UnixMilli())
 }
