@@ -214,3 +214,86 @@ func shuffleFields(r *rand.Rand, v wire.Value) {
 		shuffleFields(r, v.Items[i])
 	}
 }
+
+// odd are values that are wrong, or right in an unusual way, somewhere.
+var odd = []wire.Value{
+	{Kind: wire.Null},
+	{Kind: wire.Bool, Bool: true},
+	{Kind: wire.Array},
+	{Kind: wire.Object},
+	{Kind: wire.Array, Items: []wire.Value{{Kind: wire.Object}}},
+	number("0"), number("-0"), number("-1"), number("00"), number("1."), number("1.0"), number(".5"), number("1e3"),
+	number("-"), number("1e30"), number("1e31"), number("0.0005"), number("0.0004999"), number("-0.0005"), number("1000000000000"), number("1000000000000.0005"),
+	number("999999999999999999"), number("9223372036854775807"), number("9223372036854775808"), number("18446744073709551616"),
+	number("1786699815250"), number("1786699815250.5"), number("946684799999"), number("253402300800000"), number("3600000"), number("3600001"),
+	text(""), text("1"), text("-1"), text("1.5"), text("+1"), text("NaN"), text(" 1"), text("1786699815250"), text("5h"), text("rate"), text("7d"),
+	text("2026-08-14T09:30:15Z"), text("2026-08-14T09:30:15.250Z"), text("2026-02-29T09:30:15Z"), text("2026-08-14T24:00:00Z"), text("2026-08-14T23:59:60Z"),
+	text("2026-08-14T09:30:15+02:00"), text("1999-12-31T23:59:59.999Z"), text("2026-08-14t09:30:15z"), text("2026-8-14T09:30:15.0Z"), text("20260814T093015.250000Z"),
+	text("a\x7fb"), text("é"), text("\u0085"), text("\t"), text(`"\`), text(strings.Repeat("x", 256)), text(strings.Repeat("x", 257)), text(strings.Repeat("é", 129)),
+}
+
+var oddNames = []string{"id", "time", "type", "specversion", "x", "tokens", "cost", "window", "readings", "headers", "apiKeyId", "connectionId", "pool", "candidates", ""}
+
+func number(s string) wire.Value { return wire.Value{Kind: wire.Number, Text: s} }
+func text(s string) wire.Value   { return wire.Value{Kind: wire.String, Text: s} }
+
+// TestOddEvents: scanner and tree agree about events with something odd in them.
+func TestOddEvents(t *testing.T) {
+	scans := 0
+	rapid.Check(t, func(t *rapid.T) {
+		e := drawEvent(t)
+		e.Source = ""
+		enc := wire.Encoding(rapid.IntRange(0, 1).Draw(t, "encoding"))
+		v, err := wire.Parse(enc, Append(nil, enc, &e))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range rapid.IntRange(1, 3).Draw(t, "changes") {
+			makeOdd(t, &v)
+		}
+		data := wire.AppendValue(nil, enc, v)
+		if rapid.IntRange(0, 3).Draw(t, "bytes") == 0 {
+			at := rapid.IntRange(0, len(data)-1).Draw(t, "at")
+			data[at] = rapid.SampledFrom([]byte("\x00 {}[],:\"\\0-.eE\xc0\xca\xd3\xdf\xff")).Draw(t, "byte")
+		}
+		m := &Message{Subject: e.Kind.Subject(""), Data: data}
+		items, scanned := decodeBoth(t, m)
+		if scanned {
+			scans++
+		}
+		for i := range items {
+			if items[i].Err == nil {
+				checkRoundTrip(t, m, &items[i].Event)
+			}
+		}
+	})
+	if scans == 0 {
+		t.Error("the scanner knew none of them, so nothing was compared")
+	}
+}
+
+// makeOdd puts something odd at a place within v.
+func makeOdd(t *rapid.T, v *wire.Value) {
+	for {
+		n := len(v.Fields) + len(v.Items)
+		if n == 0 || rapid.IntRange(0, 3).Draw(t, "stop") == 0 {
+			break
+		}
+		i := rapid.IntRange(0, n-1).Draw(t, "member")
+		if i < len(v.Fields) {
+			v = &v.Fields[i].Value
+		} else {
+			v = &v.Items[i-len(v.Fields)]
+		}
+	}
+	value := rapid.SampledFrom(odd).Draw(t, "value")
+	switch {
+	case v.Kind == wire.Object && rapid.Bool().Draw(t, "add"):
+		name := rapid.SampledFrom(oddNames).Draw(t, "name")
+		v.Fields = append(v.Fields[:len(v.Fields):len(v.Fields)], wire.Field{Name: name, Value: value})
+	case len(v.Fields) > 0:
+		v.Fields = v.Fields[1:]
+	default:
+		*v = value
+	}
+}
