@@ -2,10 +2,8 @@ package natsapi
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -86,11 +84,7 @@ func (a *asker) ask(tb testing.TB, subject string, each int) float64 {
 func BenchmarkDecide(b *testing.B) {
 	ns := runServer(b, nil)
 	served := connect(b, ns)
-	r := questions.Reply{}
-	r.Reset()
-	allowing{}.Decide(b.Context(), make([]questions.Question, 1), []questions.Reply{r})
 	replies := make([]questions.Reply, 1)
-	replies[0].Reset()
 	allowing{}.Decide(b.Context(), make([]questions.Question, 1), replies)
 	body := questions.AppendReply(nil, wire.JSON, &replies[0])
 	if _, err := served.Subscribe("echo", func(m *nats.Msg) { _ = served.Publish(m.Reply, body) }); err != nil {
@@ -120,6 +114,3 @@ func median(values []float64) float64 {
 	slices.Sort(values)
 	return values[len(values)/2]
 }
-
-var _ = fmt.Sprint
-var _ = strings.Repeat

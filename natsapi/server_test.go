@@ -1,12 +1,27 @@
 package natsapi
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+	"go.uber.org/goleak"
+
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience bounds what a test waits for; it is never used up by a test that
+// passes.
+const patience = 10 * time.Second
 
 // runServer runs a broker on a free port until the test ends.
 func runServer(tb testing.TB, change func(*server.Options)) *server.Server {
@@ -24,7 +39,7 @@ func runServer(tb testing.TB, change func(*server.Options)) *server.Server {
 		ns.Shutdown()
 		ns.WaitForShutdown()
 	})
-	if !ns.ReadyForConnections(10 * time.Second) {
+	if !ns.ReadyForConnections(patience) {
 		tb.Fatal("the broker does not start")
 	}
 	return ns
@@ -38,4 +53,242 @@ func connect(tb testing.TB, ns *server.Server) *nats.Conn {
 	}
 	tb.Cleanup(nc.Close)
 	return nc
+}
+
+// echoing is a small decider: the reason is the model that was asked about, a
+// key "panic" panics, and a MinSeq beyond Applied waits for advance.
+type echoing struct {
+	applied  atomic.Uint64
+	waiting  chan struct{} // gets one when a question begins to wait
+	advanced chan struct{} // closed by advance
+}
+
+func newEchoing() *echoing {
+	return &echoing{waiting: make(chan struct{}, 100), advanced: make(chan struct{})}
+}
+
+func (d *echoing) advance(seq uint64) {
+	d.applied.Store(seq)
+	close(d.advanced)
+}
+
+func (d *echoing) Applied() uint64 { return d.applied.Load() }
+
+func (d *echoing) Decide(ctx context.Context, qs []questions.Question, rs []questions.Reply) {
+	for i := range qs {
+		q, r := &qs[i], &rs[i]
+		r.Allow, r.Reason, r.HTTPStatus, r.RequestID = true, q.Model, 200, q.RequestID
+		r.Explained = q.Explain
+		switch {
+		case q.APIKeyID == "panic":
+			panic("on demand")
+		case q.At != 0:
+			r.Err = &questions.Error{Code: questions.CodeAtTooOld, Message: "at is before the state"}
+		case (q.Reserve || q.MinSeq > d.Applied()) && !d.wait(ctx):
+			r.Degraded = append(r.Degraded, "min-seq")
+		}
+		r.AsOf = questions.AsOf{Seq: d.Applied(), Time: quota.MinInstant}
+	}
+}
+
+func (d *echoing) wait(ctx context.Context) bool {
+	if ctx.Err() == nil {
+		select {
+		case d.waiting <- struct{}{}:
+		default: // more than any test counts
+		}
+	}
+	select {
+	case <-d.advanced:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// rig is a started server with a decider and a client.
+type rig struct {
+	*testing.T
+	ns      *server.Server
+	client  *nats.Conn
+	decider *echoing
+	server  *Server
+}
+
+func start(t *testing.T, change func(*server.Options), config Config) *rig {
+	t.Helper()
+	r := &rig{T: t, ns: runServer(t, change), decider: newEchoing()}
+	r.client = connect(t, r.ns)
+	config.Conn, config.Decider, config.Version = connect(t, r.ns), r.decider, "1.2.3"
+	r.server = New(config)
+	r.must(r.server.Start())
+	t.Cleanup(func() { r.must(r.server.Stop(context.Background())) })
+	return r
+}
+
+func (r *rig) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r *rig) ask(data string, header nats.Header) *nats.Msg {
+	r.Helper()
+	m, err := r.client.RequestMsg(&nats.Msg{Subject: questions.Subject, Data: []byte(data), Header: header}, patience)
+	r.must(err)
+	return m
+}
+
+// send asks without waiting; the answer comes to the subscription.
+func (r *rig) send(sub *nats.Subscription, data string) {
+	r.Helper()
+	r.must(r.client.PublishRequest(questions.Subject, sub.Subject, []byte(data)))
+}
+
+func (r *rig) inbox() *nats.Subscription {
+	r.Helper()
+	sub, err := r.client.SubscribeSync(nats.NewInbox())
+	r.must(err)
+	return sub
+}
+
+func (r *rig) next(sub *nats.Subscription) string {
+	r.Helper()
+	m, err := sub.NextMsg(patience)
+	r.must(err)
+	return string(m.Data)
+}
+
+func TestDiscovery(t *testing.T) {
+	r := start(t, nil, Config{})
+	m, err := r.client.Request("$SRV.INFO.quotashare", nil, patience)
+	r.must(err)
+	var info micro.Info
+	r.must(json.Unmarshal(m.Data, &info))
+	if len(info.Endpoints) != 1 || info.Version != "1.2.3" {
+		t.Fatalf("info %+v", info)
+	}
+	want := micro.EndpointInfo{Name: "decide", Subject: "quota.decide", QueueGroup: "quotashare"}
+	if e := info.Endpoints[0]; e.Name != want.Name || e.Subject != want.Subject || e.QueueGroup != want.QueueGroup {
+		t.Errorf("endpoint %+v, want %+v", e, want)
+	}
+	r.ask("7", nil)
+	m, err = r.client.Request("$SRV.STATS.quotashare", nil, patience)
+	r.must(err)
+	var stats struct {
+		Endpoints []struct{ Data map[string]uint64 }
+	}
+	r.must(json.Unmarshal(m.Data, &stats))
+	if data := stats.Endpoints[0].Data; data["messages"] != 1 || data["errors"] != 1 || data["waiting"] != 0 {
+		t.Errorf("statistics %v", data)
+	}
+}
+
+// TestSubscribedOnlyWhileStarted: a member of the queue group that does not
+// answer would cost its share of all questions.
+func TestSubscribedOnlyWhileStarted(t *testing.T) {
+	r := start(t, nil, Config{})
+	if err := r.server.Start(); !errors.Is(err, ErrStarted) {
+		t.Errorf("second start: %v", err)
+	}
+	for range 2 {
+		r.must(r.server.Stop(t.Context()))
+		if _, err := r.client.Request(questions.Subject, []byte("{}"), patience); !errors.Is(err, nats.ErrNoResponders) {
+			t.Errorf("a stopped server: %v", err)
+		}
+		r.must(r.server.Stop(t.Context()))
+		r.must(r.server.Start())
+		r.ask(`{"apiKeyId":"k","pool":"p"}`, nil)
+	}
+	idle := New(Config{Conn: r.client, Decider: r.decider})
+	r.must(idle.Stop(t.Context()))
+	if err := idle.Start(); err == nil {
+		t.Error("started without a version")
+	}
+}
+
+// TestStopAnswersAll stops while a question waits, with others behind it.
+func TestStopAnswersAll(t *testing.T) {
+	r := start(t, nil, Config{})
+	sub := r.inbox()
+	r.send(sub, `{"apiKeyId":"k","pool":"p","minSeq":9,"maxWaitMs":3600000}`)
+	<-r.decider.waiting
+	const behind = 500
+	for range behind {
+		r.send(sub, `{"apiKeyId":"k","pool":"p"}`)
+	}
+	r.must(r.client.Flush())
+	r.must(r.server.Stop(t.Context()))
+	degraded := 0
+	for range behind + 1 {
+		if answers, err := questions.ParseReplies([]byte(r.next(sub)), 0); err != nil || len(answers[0].Degraded) > 0 {
+			degraded++
+		}
+	}
+	if degraded != 1 {
+		t.Errorf("%d answers are degraded, want only that of the question that waited", degraded)
+	}
+}
+
+// stubborn is a decider that does not heed the end of its context.
+type stubborn struct {
+	*echoing
+	release chan struct{}
+}
+
+func (d stubborn) Decide(_ context.Context, qs []questions.Question, _ []questions.Reply) {
+	if qs[0].Reserve {
+		d.waiting <- struct{}{}
+		<-d.release
+	}
+}
+
+func TestStopHeedsItsContext(t *testing.T) {
+	ns := runServer(t, nil)
+	d := stubborn{newEchoing(), make(chan struct{})}
+	client := connect(t, ns)
+	s := New(Config{Conn: connect(t, ns), Decider: d, Version: "1.0.0"})
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.PublishRequest(questions.Subject, "inbox", []byte(`{"apiKeyId":"k","connectionId":"c","reserve":true}`)); err != nil {
+		t.Fatal(err)
+	}
+	<-d.waiting
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := s.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("stop: %v", err)
+	}
+	close(d.release)
+}
+
+func TestStopOfAClosedConnection(t *testing.T) {
+	ns := runServer(t, nil)
+	nc := connect(t, ns)
+	s := New(Config{Conn: nc, Decider: newEchoing(), Version: "1.0.0"})
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	nc.Close()
+	if err := s.Stop(t.Context()); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+}
+
+// TestQueueGroup: of several deciders exactly one answers.
+func TestQueueGroup(t *testing.T) {
+	r := start(t, nil, Config{})
+	other := New(Config{Conn: connect(t, r.ns), Decider: r.decider, Version: "1.2.3"})
+	r.must(other.Start())
+	defer func() { r.must(other.Stop(context.Background())) }()
+	const n = 200
+	for range n {
+		r.ask(`{"apiKeyId":"k","pool":"p"}`, nil)
+	}
+	mine, its := r.server.Counts().Messages.Load(), other.Counts().Messages.Load()
+	if mine+its != n || mine == 0 || its == 0 {
+		t.Errorf("%d and %d messages, want %d together", mine, its, n)
+	}
 }

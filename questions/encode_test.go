@@ -189,9 +189,9 @@ func TestParseReplies(t *testing.T) {
 
 func TestParseRepliesFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		`{`:                     "the message is not well formed: unexpected EOF",
-		`7`:                     "the document is a number, not an object",
-		`{}`:                    "decision is missing",
+		`{`:                      "the message is not well formed: unexpected EOF",
+		`7`:                      "the document is a number, not an object",
+		`{}`:                     "decision is missing",
 		`{"decision":"perhaps"}`: "decision is perhaps: use allow or block",
 		`{"decision":"allow","dimensions":[{"unit":"x"}]}`: "dimensions[0].unit is x: use requests, tokens, usd or percent; dimensions[0].window is missing",
 	} {
