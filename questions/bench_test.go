@@ -23,13 +23,21 @@ func typicalReply() *Reply {
 	return r
 }
 
-func BenchmarkDecodeJSON(b *testing.B) {
-	var req Request
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := req.Decode(question, wire.JSON); err != nil {
-			b.Fatal(err)
-		}
+func BenchmarkDecode(b *testing.B) {
+	for _, enc := range []wire.Encoding{wire.JSON, wire.Msgpack} {
+		b.Run(enc.ContentType(), func(b *testing.B) {
+			data := question
+			if enc == wire.Msgpack {
+				data = toMsgpack(b, string(question))
+			}
+			var r Request
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := r.Decode(data, enc); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 
@@ -43,5 +51,12 @@ func BenchmarkEncode(b *testing.B) {
 				buf = AppendReply(buf[:0], enc, r)
 			}
 		})
+	}
+}
+
+func BenchmarkReset(b *testing.B) {
+	r := typicalReply()
+	for b.Loop() {
+		r.Reset()
 	}
 }

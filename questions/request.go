@@ -54,10 +54,25 @@ func (r *Request) reset() {
 	r.Questions, r.Bad, r.IsArray = r.Questions[:0], r.Bad[:0], false
 }
 
-// add makes room for one more question.
+// add makes room for one more question. The room behind the questions is always
+// empty, so there is nothing to clear.
 func (r *Request) add() *Question {
-	r.Questions = append(r.Questions, Question{MaxWaitMs: -1})
-	return &r.Questions[len(r.Questions)-1]
+	n := len(r.Questions)
+	if n < cap(r.Questions) {
+		r.Questions = r.Questions[:n+1]
+	} else {
+		r.Questions = append(r.Questions, Question{})
+	}
+	q := &r.Questions[n]
+	q.MaxWaitMs = -1
+	return q
+}
+
+// drop takes the newest question back.
+func (r *Request) drop() {
+	n := len(r.Questions) - 1
+	r.Questions[n] = Question{}
+	r.Questions = r.Questions[:n]
 }
 
 // Waits reports whether an answer may have to wait: for a sequence beyond

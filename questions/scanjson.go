@@ -1,6 +1,10 @@
 package questions
 
-import "github.com/quotashare/quotashare/wire"
+import (
+	"strings"
+
+	"github.com/quotashare/quotashare/wire"
+)
 
 // jsonScanner scans JSON. It leaves every escape, sign, exponent and byte
 // beyond ASCII to the tree.
@@ -76,8 +80,23 @@ func (s *jsonScanner) member(i, _ int) (name string, more, ok bool) {
 	if i > 0 && !s.take(',') {
 		return "", false, false
 	}
-	name, ok = s.text()
+	name, ok = s.name()
 	return name, true, ok && s.take(':')
+}
+
+// name reads up to the next quote and leaves what is between to the comparison
+// with the known names, none of which has an escape.
+func (s *jsonScanner) name() (string, bool) {
+	if !s.take('"') {
+		return "", false
+	}
+	rest := s.doc[s.pos:]
+	end := strings.IndexByte(rest, '"')
+	if end < 0 {
+		return "", false
+	}
+	s.pos += end + 1
+	return rest[:end], true
 }
 
 func (s *jsonScanner) text() (string, bool) {

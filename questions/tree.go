@@ -22,11 +22,7 @@ func (r *Request) readTree(data []byte, enc wire.Encoding) *Error {
 		return &Error{Code: CodeUndecodable, Message: err.Error()}
 	}
 	if v.Kind != wire.Array {
-		if err := r.readQuestion(v); err != nil {
-			r.reset()
-			return err
-		}
-		return nil
+		return r.readQuestion(v)
 	}
 	if len(v.Items) > MaxItems {
 		return tooMany()
@@ -34,7 +30,6 @@ func (r *Request) readTree(data []byte, enc wire.Encoding) *Error {
 	r.IsArray = true
 	for i := range v.Items {
 		if err := r.readQuestion(v.Items[i]); err != nil {
-			r.Questions = r.Questions[:i-len(r.Bad)]
 			r.Bad = append(r.Bad, BadItem{i, err})
 		}
 	}
@@ -49,7 +44,6 @@ func tooMany() *Error {
 }
 
 func (r *Request) readQuestion(v wire.Value) *Error {
-	q := r.add()
 	var faults wire.Faults
 	if v.Kind != wire.Object {
 		return invalid("the question is " + v.Kind.String() + ", not an object")
@@ -59,7 +53,10 @@ func (r *Request) readQuestion(v wire.Value) *Error {
 		in = unwrap(in)
 	}
 	if faults == nil {
-		q.read(in)
+		r.add().read(in)
+		if faults != nil {
+			r.drop()
+		}
 	}
 	if err := faults.Err(); err != nil {
 		return invalid(err.Error())

@@ -89,11 +89,9 @@ type Error struct {
 // Reset makes the reply ready for the next question; the room of its lists is
 // kept.
 func (r *Reply) Reset() {
-	*r = Reply{
-		Alternatives: r.Alternatives[:0],
-		Degraded:     r.Degraded[:0],
-		Dimensions:   r.Dimensions[:0],
-	}
+	alternatives, degraded, dimensions := r.Alternatives[:0], r.Degraded[:0], r.Dimensions[:0]
+	*r = Reply{}
+	r.Alternatives, r.Degraded, r.Dimensions = alternatives, degraded, dimensions
 }
 
 // showsDimensions: an explained reply shows that there are none.
