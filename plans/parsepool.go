@@ -94,10 +94,21 @@ func parseConnections(r wire.Reader) []Connection {
 			connections = append(connections, Connection{ConnectionID: id, Weight: defaultWeight})
 		}
 	}
-	if len(r.Get("connections").Items)+len(r.Get("connectionIds").Items) == 0 {
-		r.Fault("connections", "is empty: a pool has at least one connection")
-	}
+	requireConnection(r)
 	return connections
+}
+
+func requireConnection(r wire.Reader) {
+	const need = ": a pool has at least one connection"
+	rich, plain := r.Get("connections"), r.Get("connectionIds")
+	switch {
+	case rich.Kind == wire.Absent && plain.Kind == wire.Absent:
+		r.Fault("connections", "is missing"+need)
+	case rich.Kind == wire.Array && len(rich.Items) == 0:
+		r.Fault("connections", "is empty"+need)
+	case rich.Kind == wire.Absent && plain.Kind == wire.Array && len(plain.Items) == 0:
+		r.Fault("connectionIds", "is empty"+need)
+	}
 }
 
 func (c Connection) is(id string) bool { return c.ConnectionID == id }
@@ -193,7 +204,7 @@ func parseModelCaps(r wire.Reader) []ModelCap {
 		if c.APIKeyID == quota.AllOthers {
 			o.Fault("apiKeyId", "is *: a model cap names one key")
 		}
-		if o.Need("capUnit") && o.Need("capValue") {
+		if unit, value := o.Need("capUnit"), o.Need("capValue"); unit && value {
 			c.CapUnit, c.CapValue = parseCapValue(o)
 		}
 		if c.CapValue > 0 && places.again(ModelCap{c.APIKeyID, c.Model, c.CapUnit, 0}) {
