@@ -2,6 +2,7 @@ package events
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -287,6 +288,7 @@ func makeOdd(t *rapid.T, v *wire.Value) {
 		}
 	}
 	value := rapid.SampledFrom(odd).Draw(t, "value")
+	value.Items = slices.Clone(value.Items) // what is put in may be changed next
 	switch {
 	case v.Kind == wire.Object && rapid.Bool().Draw(t, "add"):
 		name := rapid.SampledFrom(oddNames).Draw(t, "name")

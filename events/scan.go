@@ -69,6 +69,7 @@ const (
 	fieldLease
 	fieldMaxWait
 	fieldDecisionID
+	fieldTree // one that only the tree reads
 
 	fieldUnknown field = 0
 
@@ -114,6 +115,8 @@ func fieldOf(name string) field {
 		return fieldMaxWait
 	case "decisionId":
 		return fieldDecisionID
+	case "specversion", "headers", "candidates":
+		return fieldTree
 	}
 	return fieldUnknown
 }
@@ -142,14 +145,14 @@ func (e *Event) scan(s *wire.Scanner, kind Kind) {
 	var others strangers
 	members := s.Object()
 	for name, ok := s.Field(&members); ok; name, ok = s.Field(&members) {
-		f := fieldOf(name) & shape.known
-		if f == 0 {
-			others.skip(s, name)
-			continue
-		}
-		if f&seen != 0 {
+		f := fieldOf(name)
+		if f == fieldTree || f&seen != 0 {
 			s.GiveUp()
 			return
+		}
+		if f&shape.known == 0 {
+			others.skip(s, name)
+			continue
 		}
 		seen |= f
 		if !s.Null() {
@@ -163,17 +166,16 @@ func (e *Event) scan(s *wire.Scanner, kind Kind) {
 	e.setDefaults()
 }
 
-// strangers are the names of fields that mean nothing to us. They are ignored,
-// but must not come twice either.
+// strangers are the names of fields that mean nothing in an event of its kind.
+// They are ignored, but must not come twice either.
 type strangers struct {
 	names [8]string
 	n     int
 }
 
-// skip goes past the simple value of an unknown field. The mark of a CloudEvent
-// is not unknown, only the tree's.
+// skip goes past the simple value of such a field.
 func (o *strangers) skip(s *wire.Scanner, name string) {
-	if name == "specversion" || o.n == len(o.names) || slices.Contains(o.names[:o.n], name) {
+	if o.n == len(o.names) || slices.Contains(o.names[:o.n], name) {
 		s.GiveUp()
 		return
 	}
