@@ -36,6 +36,10 @@ var Boundaries = []Boundary{
 		"quota", "wire", "windows", "events", "plans", "fairshare", "questions", "projector", "projector/memstore",
 		"projector/pebblestore", "projector/jetsource", "natsapi", "httpapi", "ingest", "config",
 	), "the service puts the parts together and is known by programs alone"},
+	{"bench", words(
+		"quota", "wire", "windows", "events", "plans", "fairshare", "questions", "projector", "projector/memstore",
+		"projector/pebblestore", "projector/jetsource", "httpapi", "ingest", "decider",
+	), "it measures what a program is put together from, and only programs know it"},
 	{"internal/lint", nil, "the rules of the house judge all and use none"},
 }
 

@@ -1,0 +1,159 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/projector/jetsource"
+	"github.com/quotashare/quotashare/projector/memstore"
+	"github.com/quotashare/quotashare/projector/pebblestore"
+)
+
+// readStream is a stream of its own that folds like the log: its subject is
+// below that of consumption.
+const (
+	readStream  = "BENCH_LOG"
+	readSubject = "quota.consumption.bench"
+)
+
+// reading is a log to read, and how much is in it.
+type reading struct {
+	*world
+	r      *runner
+	last   uint64 // sequence of its last message
+	rounds int    // stores made so far
+}
+
+// openReading writes a log of that shape. The stream of the engine would take
+// its subject, so it goes.
+func (r *runner) openReading(ctx context.Context, shape logShape) (l *reading, err error) {
+	l = &reading{r: r}
+	if l.world, err = r.openWorld(ctx, relaxedSync); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.close())
+		}
+	}()
+	if err := l.js.DeleteStream(ctx, "QUOTA"); err != nil {
+		return l, err
+	}
+	if err := l.addStream(ctx, readStream, readSubject); err != nil {
+		return l, err
+	}
+	l.last, err = shape.write(ctx, l.js, readSubject, r.events)
+	return l, err
+}
+
+// fold reads the log into the store, which must be empty, from the beginning
+// until everything is visible, and returns events per second.
+func (l *reading) fold(ctx context.Context, store projector.Store) (slice, error) {
+	state, err := projector.Load(store)
+	if err != nil {
+		return slice{}, err
+	}
+	m := startMeter()
+	source, err := jetsource.New(jetsource.Options{Conn: l.served, Stream: readStream, PurgeAge: time.Hour, Log: l.r.log})
+	if err != nil {
+		return slice{}, err
+	}
+	loop := projector.NewLoop(state, store, source)
+	run, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- loop.Run(run) }()
+	err = loop.Wait(ctx, l.last)
+	s := m.rate(l.r.events)
+	cancel()
+	err = errors.Join(err, <-done)
+	source.Close()
+	if c := state.Counts(); err == nil && c.Folded != uint64(l.r.events) {
+		err = fmt.Errorf("%d of %d events were folded: %+v", c.Folded, l.r.events, c)
+	}
+	return s, err
+}
+
+// foldToDisk folds into a new store, which is gone afterwards.
+func (l *reading) foldToDisk(ctx context.Context) (s slice, err error) {
+	l.rounds++
+	dir := filepath.Join(l.r.dir, fmt.Sprintf("state-%d", l.rounds))
+	store, err := pebblestore.Open(pebblestore.Options{Dir: dir, Log: l.r.log})
+	if err != nil {
+		return s, err
+	}
+	s, err = l.fold(ctx, store)
+	return s, errors.Join(err, store.Close(), os.RemoveAll(dir))
+}
+
+func (l *reading) foldToMemory(ctx context.Context) (slice, error) {
+	return l.fold(ctx, memstore.New())
+}
+
+// consume reads the log with the client library's ordered consumer and throws
+// everything away.
+func (l *reading) consume(ctx context.Context) (slice, error) {
+	m := startMeter()
+	js, err := jetstream.New(l.served)
+	if err != nil {
+		return slice{}, err
+	}
+	consumer, err := js.OrderedConsumer(ctx, readStream, jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		return slice{}, err
+	}
+	n, all := uint64(0), make(chan struct{})
+	reading, err := consumer.Consume(func(jetstream.Msg) {
+		if n++; n == l.last {
+			close(all)
+		}
+	})
+	if err != nil {
+		return slice{}, err
+	}
+	select {
+	case <-all:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	s := m.rate(l.r.events)
+	reading.Stop()
+	<-reading.Closed()
+	return s, err
+}
+
+// foldLog measures reading a log of that shape into a store on disk.
+func foldLog(shape logShape) func(context.Context, *runner) ([]Row, error) {
+	return func(ctx context.Context, r *runner) ([]Row, error) {
+		d, err := r.readings(ctx, shape, (*reading).foldToDisk)
+		if err != nil {
+			return nil, err
+		}
+		return []Row{d.row("fold, "+shape.String(), "events/s").judged(ratioAtLeast(0.8))}, nil
+	}
+}
+
+// replay measures reading a log into a store in memory.
+func replay(ctx context.Context, r *runner) ([]Row, error) {
+	d, err := r.readings(ctx, logShape{perMessage: 1, ids: true}, (*reading).foldToMemory)
+	if err != nil {
+		return nil, err
+	}
+	return []Row{d.row("replay in memory, one event a message, with ids", "events/s")}, nil
+}
+
+func (r *runner) readings(ctx context.Context, shape logShape, fold func(*reading, context.Context) (slice, error)) (d duel, err error) {
+	l, err := r.openReading(ctx, shape)
+	if err != nil {
+		return d, err
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+	ours := func(ctx context.Context) (slice, error) { return fold(l, ctx) }
+	return alternate(ctx, r.foldRounds, ours, l.consume)
+}
