@@ -64,7 +64,7 @@ func parseUTC(text string) (ms int64, ok bool) {
 	hour, ok5 := twoDigits(text, 11)
 	minute, ok6 := twoDigits(text, 14)
 	second, ok7 := twoDigits(text, 17)
-	if !(ok1 && ok2 && ok3 && ok4 && ok5 && ok6 && ok7) {
+	if !(ok1 && ok2 && ok3 && ok4 && ok5 && ok6 && ok7) || century < 19 { // days divides what is not negative
 		return 0, false
 	}
 	year += 100 * century
