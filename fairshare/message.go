@@ -9,9 +9,9 @@ import (
 // AppendMessage appends what the person behind the key is told about a blocked
 // answer given at instant now. People see only this string, so it says who ran
 // out of what, with the numbers, when to come back, and which decision to
-// name when they ask. It appends nothing for an answer that is no block.
+// name when they ask. It appends nothing for an answer that allows.
 func (f *Facts) AppendMessage(dst []byte, a *Answer, now int64, decisionID string) []byte {
-	if !a.Reason.Blocks() {
+	if a.Allowed() {
 		return dst
 	}
 	dst = f.appendStart(dst, a)
