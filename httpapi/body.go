@@ -8,7 +8,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/wire"
 )
 
@@ -19,22 +21,25 @@ const (
 
 	// maxTrusted is how many announced bytes get memory before they came.
 	maxTrusted = 64 << 10
-)
 
-const tooLargeText = "the body has more than 8 MiB: split it, or stream events as application/x-ndjson"
+	maxDrain     = 2 * maxBody
+	drainTimeout = 5 * time.Second
+)
 
 // readBody reads a bounded body whole. It looks at the announced length first,
 // so that a client that waits for "100 Continue" never sends what is too much.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func readBody(r *http.Request) ([]byte, error) {
 	if r.ContentLength > maxBody {
-		return nil, tooLarge(tooLargeText)
+		return nil, bodyTooLarge()
 	}
-	body := http.MaxBytesReader(w, r.Body, maxBody)
+	body := io.LimitReader(r.Body, maxBody+1)
 	data := make([]byte, 0, min(max(512, r.ContentLength+1), maxTrusted))
 	for {
 		n, err := body.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
 		switch {
+		case len(data) > maxBody:
+			return nil, bodyTooLarge()
 		case err == io.EOF:
 			return data, nil
 		case err != nil:
@@ -45,19 +50,30 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 }
 
+func bodyTooLarge() *fault {
+	return tooLarge("the body has more than 8 MiB: split it, or stream events as application/x-ndjson")
+}
+
 // readFault says what went wrong while a body was read.
-func readFault(err error) error {
-	var big *http.MaxBytesError
-	switch {
-	case errors.As(err, &big):
-		return tooLarge(tooLargeText)
-	case errors.Is(err, os.ErrDeadlineExceeded):
+func readFault(err error) *fault {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return &fault{
 			status: http.StatusRequestTimeout, kind: "invalid_request_error", code: "timeout",
-			message: "the body came too slowly: send it faster",
+			message: "the body came too slowly, or not at all: send all of it",
 		}
 	}
 	return invalid("the body ended early: " + err.Error())
+}
+
+// drain reads what is left of a refused body, up to a bound of size and time. A
+// client that still sends would otherwise see a broken connection and never the
+// answer that says why.
+func drain(w http.ResponseWriter, r *http.Request) {
+	if r.Body == nil || r.Header.Get("Expect") != "" {
+		return // nothing is coming
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTimeout))
+	io.CopyN(io.Discard, r.Body, maxDrain) // whatever it ends with, the answer is next
 }
 
 // media is what a request says its body is.
@@ -72,15 +88,19 @@ const (
 	mediaCloudEvents // a batch
 )
 
-var mediaTypes = map[string]media{
-	"application/json":                   mediaJSON,
-	"application/msgpack":                mediaMsgpack,
-	"application/x-msgpack":              mediaMsgpack,
-	"application/vnd.msgpack":            mediaMsgpack,
-	"application/x-ndjson":               mediaNDJSON,
-	"application/ndjson":                 mediaNDJSON,
-	"application/cloudevents+json":       mediaCloudEvent,
-	"application/cloudevents-batch+json": mediaCloudEvents,
+// mediaTypes has the name to use first for each.
+var mediaTypes = []struct {
+	name string
+	is   media
+}{
+	{"application/json", mediaJSON},
+	{"application/msgpack", mediaMsgpack},
+	{"application/x-msgpack", mediaMsgpack},
+	{"application/vnd.msgpack", mediaMsgpack},
+	{"application/x-ndjson", mediaNDJSON},
+	{"application/ndjson", mediaNDJSON},
+	{"application/cloudevents+json", mediaCloudEvent},
+	{"application/cloudevents-batch+json", mediaCloudEvents},
 }
 
 // mediaOf reads the content headers of a request. What is not among allowed is
@@ -96,16 +116,30 @@ func mediaOf(r *http.Request, allowed ...media) (media, error) {
 	}
 	name, params, err := mime.ParseMediaType(said)
 	if err != nil {
-		return 0, unsupported("content-type: " + quote(said) + " is no media type: use application/json")
+		return 0, unsupported("content-type: " + quote(said) + " is no media type: use " + mediaNames(allowed))
 	}
 	if cs := params["charset"]; cs != "" && !strings.EqualFold(cs, "utf-8") {
 		return 0, unsupported("content-type: charset " + quote(cs) + " is not read here: use utf-8")
 	}
-	m, ok := mediaTypes[name]
-	if !ok || !slices.Contains(allowed, m) {
-		return 0, unsupported("content-type: " + quote(name) + " is not read here: use application/json")
+	for _, t := range mediaTypes {
+		if t.name == name && slices.Contains(allowed, t.is) {
+			return t.is, nil
+		}
 	}
-	return m, nil
+	return 0, unsupported("content-type: " + quote(name) + " is not read here: use " + mediaNames(allowed))
+}
+
+// mediaNames lists the names to use for messages to people.
+func mediaNames(allowed []media) string {
+	var names []string
+	last := mediaUnsaid
+	for _, t := range mediaTypes {
+		if t.is != last && slices.Contains(allowed, t.is) {
+			names = append(names, t.name)
+		}
+		last = t.is
+	}
+	return strings.Join(names, " or ")
 }
 
 func unsupported(message string) *fault {
@@ -124,17 +158,24 @@ func (m media) encoding(data []byte) wire.Encoding {
 }
 
 // readJSON reads a bounded JSON document.
-func readJSON(w http.ResponseWriter, r *http.Request) (wire.Value, error) {
+func readJSON(r *http.Request) (wire.Value, error) {
 	if _, err := mediaOf(r, mediaJSON); err != nil {
 		return wire.Value{}, err
 	}
-	data, err := readBody(w, r)
+	data, err := readBody(r)
 	if err != nil {
 		return wire.Value{}, err
 	}
 	v, err := wire.ParseJSON(data)
 	if err != nil {
-		return wire.Value{}, invalid("the body is no JSON document: " + err.Error())
+		return wire.Value{}, undecodable(err)
 	}
 	return v, nil
+}
+
+// undecodable is a body that is no document at all.
+func undecodable(err error) *fault {
+	f := invalid(err.Error())
+	f.code = string(events.Undecodable)
+	return f
 }

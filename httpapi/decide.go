@@ -30,7 +30,7 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	data, err := readBody(w, r)
+	data, err := readBody(r)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,14 @@ type State struct {
 	AppliedSeq, LastSeq uint64
 	LagMs               int64  // age of the oldest message not yet folded, 0 = none
 	Digest              string // "" = not asked for
+	Counts              Counts
+}
+
+// Counts say what became of the events of the log so far.
+type Counts struct {
+	Folded, Duplicates, Rejected uint64
+	Late                         uint64 // folded, though too old for some window
+	Clamped                      uint64 // folded, though from too far in the future
 }
 
 // Pool is a pool document as the fold has it.

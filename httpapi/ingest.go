@@ -3,6 +3,8 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -27,7 +29,7 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 		}
 		return a.ingestStream(w, r)
 	}
-	data, err := readBody(w, r)
+	data, err := readBody(r)
 	if err != nil {
 		return err
 	}
@@ -75,8 +77,10 @@ func newEventBody(m media, enc wire.Encoding, h http.Header, binary bool) *event
 func (b *eventBody) split(data []byte) (items [][]byte, isArray bool, err error) {
 	items, isArray, err = b.items(data)
 	switch {
+	case errors.Is(err, wire.ErrTrailing):
+		return nil, false, undecodable(fmt.Errorf("%w, or lines as application/x-ndjson", err))
 	case err != nil:
-		return nil, false, invalid("the body is no document: " + err.Error())
+		return nil, false, undecodable(err)
 	case isArray && (b.binary || b.media == mediaCloudEvent):
 		return nil, false, invalid("the body is an array, but its headers say one CloudEvent: send one, or content type application/cloudevents-batch+json")
 	case !isArray && b.media == mediaCloudEvents:

@@ -11,6 +11,7 @@ import (
 // a stream's events are published.
 type lines struct {
 	src      io.Reader
+	most     int // bytes of a line
 	buf      []byte
 	from, to int  // of buf: what has come and was not taken
 	skipping bool // over the rest of a line that was too long
@@ -38,19 +39,19 @@ func (l *lines) next() (line []byte, ok bool) {
 }
 
 // fill waits for more of the stream, once next has no more. tooLong tells that
-// the line that is coming has more than maxLine bytes; it is skipped, and told
-// once.
+// the line that is coming has more than most bytes; it is skipped, and told
+// once. A line that came whole may be longer than that by what the buffer holds.
 func (l *lines) fill() (tooLong bool, err error) {
 	l.to = copy(l.buf, l.buf[l.from:l.to])
 	l.from = 0
-	if l.to > maxLine && !l.skipping {
+	if l.to > l.most && !l.skipping {
 		tooLong, l.skipping = true, true
 	}
 	if l.skipping {
 		l.to = 0
 	}
 	if l.to == len(l.buf) {
-		more := min(max(minBuffer, len(l.buf)), maxLine+minBuffer-len(l.buf))
+		more := min(max(minBuffer, len(l.buf)), l.most+minBuffer-len(l.buf))
 		l.buf = append(l.buf, make([]byte, more)...)
 	}
 	n, err := l.src.Read(l.buf[l.to:])

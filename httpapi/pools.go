@@ -49,7 +49,7 @@ func (a *api) getPool(w http.ResponseWriter, r *http.Request) error {
 // createPool writes a pool that is new. What depends on other pools is looked
 // at first, for the better text, and decided by the fold.
 func (a *api) createPool(w http.ResponseWriter, r *http.Request) error {
-	doc, err := readJSON(w, r)
+	doc, err := readJSON(r)
 	if err != nil {
 		return err
 	}
@@ -83,20 +83,20 @@ func (a *api) createPool(w http.ResponseWriter, r *http.Request) error {
 
 // poolConflict names every connection that is in another pool.
 func (a *api) poolConflict(p *plans.Pool) *fault {
-	place := make(map[string]int, len(p.Connections))
-	for i, c := range p.Connections {
-		place[c.ConnectionID] = i
-	}
-	var faults wire.Faults
+	owner := map[string]*plans.Pool{} // of each connection
 	for _, other := range a.engine.Pools() {
 		if other.Doc.ID == p.ID {
 			return idTaken(p.ID)
 		}
 		for _, c := range other.Doc.Connections {
-			if i, ok := place[c.ConnectionID]; ok {
-				faults.Add(fmt.Sprintf("connections[%d].connectionId", i), fmt.Sprintf("is %s, which is in pool %s (%s) already: take it out there first",
-					quote(c.ConnectionID), quote(other.Doc.ID), quote(other.Doc.Name)))
-			}
+			owner[c.ConnectionID] = other.Doc
+		}
+	}
+	var faults wire.Faults
+	for i, c := range p.Connections {
+		if o := owner[c.ConnectionID]; o != nil {
+			faults.Add(fmt.Sprintf("connections[%d].connectionId", i), fmt.Sprintf("is %s, which is in pool %s (%s) already: take it out there first",
+				quote(c.ConnectionID), quote(o.ID), quote(o.Name)))
 		}
 	}
 	if len(faults) == 0 {
@@ -138,7 +138,7 @@ func (a *api) putPlan(w http.ResponseWriter, r *http.Request) error {
 	if err := checkConnectionID(id); err != nil {
 		return err
 	}
-	doc, err := readJSON(w, r)
+	doc, err := readJSON(r)
 	if err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func (a *api) routes(metricsPage http.Handler) {
 				allow = append(allow, method)
 			}
 		}
-		a.handle(route.path, wrongMethod(strings.Join(allow, ", ")))
+		a.handle(route.path, wrongMethod(allow))
 	}
 	a.handle("/", unknownPath)
 }
@@ -139,11 +139,11 @@ func (a *api) handle(pattern string, h handler) {
 // ServeHTTP guards, routes, counts, and turns a panic into an answer.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rec := &recorder{ResponseWriter: w}
+	defer func() { a.metrics.answered(r.Pattern, rec.status) }()
 	defer func() {
 		if p := recover(); p != nil {
 			a.recovered(rec, r, p)
 		}
-		a.metrics.answered(r.Pattern, rec.status)
 	}()
 	rec.Header().Set("X-Content-Type-Options", "nosniff")
 	rec.Header().Set("Cache-Control", "no-store")
@@ -166,6 +166,9 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if f == nil {
 		a.log.Error("http request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 		f = internal()
+	}
+	if f.status != http.StatusRequestTimeout {
+		drain(w, r)
 	}
 	f.write(w)
 }
@@ -208,11 +211,12 @@ func (rec *recorder) Write(p []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
 
-func wrongMethod(allow string) handler {
+func wrongMethod(allow []string) handler {
 	return func(_ http.ResponseWriter, r *http.Request) error {
 		return &fault{
 			status: http.StatusMethodNotAllowed, kind: "invalid_request_error", code: "method-not-allowed",
-			message: "method: " + quote(r.Method) + " does nothing here: use " + allow, allow: allow,
+			message: "method: " + quote(r.Method) + " does nothing here: use " + strings.Join(allow, " or "),
+			allow:   strings.Join(allow, ", "),
 		}
 	}
 }

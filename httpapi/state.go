@@ -27,19 +27,32 @@ func (a *api) state(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var doc wire.Writer
+	writeJSON(w, http.StatusOK, stateDoc(s, digest))
+	return nil
+}
+
+func stateDoc(s State, digest bool) *wire.Writer {
+	doc := new(wire.Writer)
+	number := func(name string, n uint64) {
+		doc.Name(name)
+		doc.Uint(n)
+	}
 	doc.Object()
-	doc.Name("appliedSeq")
-	doc.Uint(s.AppliedSeq)
-	doc.Name("lastSeq")
-	doc.Uint(s.LastSeq)
-	doc.Name("lagMs")
-	doc.Int(s.LagMs)
+	number("appliedSeq", s.AppliedSeq)
+	number("lastSeq", s.LastSeq)
+	number("lagMs", uint64(s.LagMs))
 	if digest {
 		doc.Name("digest")
 		doc.String(s.Digest)
 	}
+	doc.Name("counts")
+	doc.Object()
+	number("folded", s.Counts.Folded)
+	number("duplicates", s.Counts.Duplicates)
+	number("rejected", s.Counts.Rejected)
+	number("late", s.Counts.Late)
+	number("clamped", s.Counts.Clamped)
 	doc.End()
-	writeJSON(w, http.StatusOK, &doc)
-	return nil
+	doc.End()
+	return doc
 }

@@ -2,8 +2,10 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/quotashare/quotashare/wire"
@@ -28,7 +30,7 @@ func (a *api) ingestStream(w http.ResponseWriter, r *http.Request) error {
 	ans := a.newStreamAnswer(w, cancel)
 	defer ans.close()
 	p := newPublication(ctx, a, ans)
-	err := a.publishLines(ans, p, &lines{src: r.Body})
+	err := a.publishLines(ans, p, &lines{src: r.Body, most: maxLine})
 	ans.finish(p, err)
 	a.metrics.counted(p.accepted, p.rejected)
 	return nil
@@ -64,6 +66,9 @@ func (a *api) publishLines(ans *streamAnswer, p *publication, l *lines) error {
 		if err == io.EOF {
 			return nil
 		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return streamSilent()
+		}
 		return readFault(err)
 	}
 }
@@ -80,4 +85,11 @@ func (b *eventBody) publishLine(p *publication, line []byte) {
 
 func lineTooLong() *fault {
 	return tooLarge("the line has more than 1 MiB: one line is one event")
+}
+
+func streamSilent() *fault {
+	return &fault{
+		status: http.StatusRequestTimeout, kind: "invalid_request_error", code: "timeout",
+		message: "the stream was silent for too long: send an empty line now and then, or begin a new stream",
+	}
 }

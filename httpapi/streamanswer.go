@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -81,22 +82,34 @@ func (s *streamAnswer) copy() {
 			return
 		}
 		if err == nil {
-			_, err = s.w.Write(buf[:n])
-		}
-		if err == nil {
-			err = s.rc.Flush()
+			err = s.send(buf[:n])
 		}
 		if err != nil {
 			s.spool.fail(err)
 			s.broke = err
 			return
 		}
-		_ = s.rc.SetWriteDeadline(time.Now().Add(s.api.streamIdle))
 	}
 }
 
+// errGone is a client that has hung up or does not read.
+var errGone = errors.New("the client has gone")
+
+func (s *streamAnswer) send(p []byte) error {
+	_, err := s.w.Write(p)
+	if err == nil {
+		err = s.rc.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errGone, err)
+	}
+	_ = s.rc.SetWriteDeadline(time.Now().Add(s.api.streamIdle))
+	return nil
+}
+
 // finish ends the document and sees it through to the client. why is what ended
-// the stream before its end, or nil.
+// the stream before its end, or nil. An answer that is not whole is broken off,
+// so that it is not taken for one that is.
 func (s *streamAnswer) finish(p *publication, why error) {
 	s.write(tail(p, why))
 	s.spool.end()
@@ -105,10 +118,13 @@ func (s *streamAnswer) finish(p *publication, why error) {
 		s.copy()
 	}
 	<-s.copied
-	if s.broke != nil {
-		s.api.log.Warn("the answer to a stream of events broke off", "accepted", p.accepted, "rejected", p.rejected, "err", s.broke)
-		panic(http.ErrAbortHandler)
+	if s.broke == nil {
+		return
 	}
+	if !errors.Is(s.broke, errGone) {
+		s.api.log.Warn("the answer to a stream of events broke off", "accepted", p.accepted, "rejected", p.rejected, "err", s.broke)
+	}
+	panic(http.ErrAbortHandler)
 }
 
 func tail(p *publication, why error) []byte {

@@ -1,0 +1,171 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
+)
+
+// double is an Engine in memory: it remembers what it was told and answers what
+// the test wants. How the real one behaves is tested where it lives.
+type double struct {
+	mu       sync.Mutex
+	seq      uint64
+	pools    map[string]Pool
+	plans    map[string]Plan
+	metas    []Meta
+	messages []message
+	discard  bool // messages are counted, not kept
+	notReady bool
+	fail     error // of every write
+	rejects  []events.Rejected
+	decide   func(q questions.Question, r *questions.Reply)
+}
+
+type message struct {
+	seq     uint64
+	subject string
+	id      string
+	data    string
+}
+
+func newDouble() *double {
+	return &double{pools: map[string]Pool{}, plans: map[string]Plan{}}
+}
+
+func (d *double) Decide(_ context.Context, qs []questions.Question, rs []questions.Reply) {
+	for i := range qs {
+		if d.decide != nil {
+			d.decide(qs[i], &rs[i])
+			continue
+		}
+		rs[i] = questions.Reply{
+			DecisionID: "d1", Allow: true, Reason: "no-pool", HTTPStatus: 200, ScoreFactor: quota.RatioOne,
+			RetryAfterMs: -1, RequestID: qs[i].RequestID, AsOf: questions.AsOf{Seq: 7, Time: 1_700_000_000_000},
+		}
+	}
+}
+
+func (d *double) State(ctx context.Context, minSeq uint64, digest bool) (State, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if minSeq > d.seq {
+		d.mu.Unlock()
+		<-ctx.Done()
+		d.mu.Lock()
+		return State{}, ctx.Err()
+	}
+	s := State{AppliedSeq: d.seq, LastSeq: d.seq + 1, LagMs: 3, Counts: Counts{Folded: 5, Duplicates: 4, Rejected: 3, Late: 2, Clamped: 1}}
+	if digest {
+		s.Digest = "abc123"
+	}
+	return s, nil
+}
+
+func (d *double) Ready() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !d.notReady
+}
+
+func (d *double) Pools() []Pool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var list []Pool
+	for _, p := range d.pools {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b Pool) int { return strings.Compare(a.Doc.ID, b.Doc.ID) })
+	return list
+}
+
+func (d *double) Pool(id string) (Pool, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p, ok := d.pools[id]
+	return p, ok
+}
+
+func (d *double) Plan(connectionID string) Plan {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p, ok := d.plans[connectionID]; ok {
+		return p
+	}
+	return Plan{ConnectionID: connectionID}
+}
+
+// write is what every configuration write has in common.
+func (d *double) write(m Meta, have uint64) error {
+	if d.fail != nil {
+		return d.fail
+	}
+	if m.IfMatch && m.ExpectedRevision != have {
+		return ErrLostRace
+	}
+	d.metas = append(d.metas, m)
+	d.seq++
+	return nil
+}
+
+func (d *double) PutPool(_ context.Context, p *plans.Pool, m Meta) (Pool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.write(m, d.pools[p.ID].Revision); err != nil {
+		return Pool{}, err
+	}
+	d.pools[p.ID] = Pool{Doc: p, Revision: d.seq}
+	return d.pools[p.ID], nil
+}
+
+func (d *double) PutPlan(_ context.Context, id string, dims []plans.Dimension, m Meta) (Plan, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.write(m, d.plans[id].Revision); err != nil {
+		return Plan{}, err
+	}
+	d.plans[id] = Plan{
+		ConnectionID: id, Provider: "codex", Revision: d.seq,
+		Plan: plans.Plan{Dimensions: dims, Source: plans.Manual},
+	}
+	return d.plans[id], nil
+}
+
+func (d *double) Publish(_ context.Context, subject, msgID string, data []byte) (uint64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fail != nil {
+		return 0, d.fail
+	}
+	d.seq++
+	if !d.discard {
+		d.messages = append(d.messages, message{d.seq, subject, msgID, string(data)})
+	}
+	return d.seq, nil
+}
+
+func (d *double) Rejected(_ context.Context, offset, limit int) ([]events.Rejected, int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := len(d.rejects)
+	return d.rejects[min(offset, n):min(offset+limit, n)], n, nil
+}
+
+// published describes the messages since the last call.
+func (d *double) published() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var b strings.Builder
+	for _, m := range d.messages {
+		fmt.Fprintf(&b, "%d %s %s\n", m.seq, m.subject, m.data)
+	}
+	d.messages = nil
+	return b.String()
+}

@@ -1,0 +1,209 @@
+package httpapi
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/quotashare/quotashare/events"
+)
+
+// The transcripts are what callers and the engine see. Commands:
+//
+//	http [token=…]    sends the request below it (the first line, headers, an
+//	                  empty line, the body) to a real server and prints the
+//	                  answer: status, the headers that carry meaning, the body
+//	published         what the engine was told to publish since the last time
+//	metas             who wrote configuration and why, since the last time
+//	engine ready | not-ready | up | down | broken | reject
+//
+// What differs from run to run is shown as <id>, <now>.
+func TestTranscripts(t *testing.T) {
+	datadriven.Walk(t, "testdata/transcripts", func(t *testing.T, file string) {
+		d := newDouble()
+		c := Config{Log: slog.New(slog.NewTextHandler(new(logged), nil))}
+		if strings.HasSuffix(file, "token") {
+			c.Token = "s3cret"
+			c.Hosts = []string{"quota.example.com"}
+		}
+		srv := serve(t, d, c)
+		datadriven.RunTest(t, file, func(t *testing.T, cmd *datadriven.TestData) string {
+			switch cmd.Cmd {
+			case "http":
+				return stable(srv.transcript(t, cmd.Input))
+			case "published":
+				return stable(d.published())
+			case "metas":
+				return d.describeMetas()
+			case "engine":
+				d.become(t, cmd.CmdArgs[0].Key)
+				return ""
+			}
+			t.Fatalf("%s: unknown command %q", cmd.Pos, cmd.Cmd)
+			return ""
+		})
+	})
+}
+
+func (d *double) describeMetas() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var b strings.Builder
+	for _, m := range d.metas {
+		fmt.Fprintf(&b, "actor=%q reason=%q ifMatch=%v revision=%d\n", m.Actor, m.Reason, m.IfMatch, m.ExpectedRevision)
+	}
+	d.metas = nil
+	return b.String()
+}
+
+func (d *double) become(t *testing.T, what string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch what {
+	case "ready", "not-ready":
+		d.notReady = what == "not-ready"
+	case "up":
+		d.fail = nil
+	case "down":
+		d.fail = ErrUnavailable
+	case "broken":
+		d.fail = fmt.Errorf("open /var/lib/secret: no such file")
+	case "small":
+		d.fail = ErrTooLarge
+	case "conflict":
+		d.fail = Refuse(ErrConflict, "connection %q is in pool %q: take it out there first", "acct-1", "other")
+	case "reject":
+		d.rejects = append(d.rejects, events.Rejected{
+			Seq: 5, Index: len(d.rejects), Subject: "quota.consumption", Reason: events.Invalid,
+			Message: "apiKeyId is missing", Time: 1_700_000_000_000, Data: []byte("{}"),
+		})
+	default:
+		t.Fatalf("the engine cannot become %q", what)
+	}
+}
+
+var unstable = []struct {
+	pattern *regexp.Regexp
+	text    string
+}{
+	{regexp.MustCompile(`\b[A-Z2-7]{26}\b`), "<ID>"},
+	{regexp.MustCompile(`\b[a-z2-7]{26}\b`), "<id>"},
+	{regexp.MustCompile(`"createdAt":"[^"]*"`), `"createdAt":"<now>"`},
+	{regexp.MustCompile(`localhost:\d+`), "localhost:8480"},
+}
+
+func stable(s string) string {
+	for _, u := range unstable {
+		s = u.pattern.ReplaceAllString(s, u.text)
+	}
+	return s
+}
+
+// server is a real one, on loopback.
+type server struct {
+	addr string
+	api  *api
+	http *http.Server
+}
+
+// serve starts a server that the end of the test stops. Whatever of c is not
+// set gets a value for tests; log lines fail the test unless it brings a log.
+func serve(t *testing.T, d *double, c Config, change ...func(*server)) *server {
+	t.Helper()
+	c.Engine = d
+	srv := prepare(t, c)
+	for _, f := range change {
+		f(srv)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.addr = l.Addr().String()
+	done := make(chan error)
+	go func() { done <- srv.http.Serve(l) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := srv.http.Shutdown(ctx); err != nil {
+			t.Errorf("a handler does not end: %v", err)
+			srv.http.Close()
+		}
+		<-done
+	})
+	return srv
+}
+
+// transcript sends a request as it is written and shows the answer.
+func (s *server) transcript(t *testing.T, input string) string {
+	head, body, _ := strings.Cut(input+"\n", "\n\n")
+	body = strings.TrimSuffix(body, "\n")
+	line, headers, _ := strings.Cut(strings.TrimSuffix(head, "\n"), "\n")
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s HTTP/1.1\r\nConnection: close\r\n", line)
+	if !strings.Contains(strings.ToLower(headers), "host:") {
+		_, port, _ := net.SplitHostPort(s.addr)
+		fmt.Fprintf(&b, "Host: localhost:%s\r\n", port)
+	}
+	for h := range strings.Lines(headers) {
+		fmt.Fprintf(&b, "%s\r\n", strings.TrimSpace(h))
+	}
+	fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", len(body), body)
+	resp, answer := s.raw(t, b.Bytes())
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d\n", resp.StatusCode)
+	for _, name := range []string{"Allow", "ETag", "Location", "Retry-After", "WWW-Authenticate"} {
+		if v := resp.Header.Get(name); v != "" {
+			fmt.Fprintf(&out, "%s: %s\n", name, v)
+		}
+	}
+	if ct := resp.Header.Get("Content-Type"); ct != "application/json" {
+		fmt.Fprintf(&out, "Content-Type: %s\n", ct)
+	}
+	return out.String() + strings.TrimSuffix(answer, "\n") + "\n"
+}
+
+// raw writes bytes to the server and reads one answer.
+func (s *server) raw(t *testing.T, request []byte) (*http.Response, string) {
+	t.Helper()
+	conn := s.dial(t)
+	if _, err := conn.Write(request); err != nil {
+		t.Fatal(err)
+	}
+	return answerOf(t, conn)
+}
+
+func (s *server) dial(t *testing.T) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(30 * time.Second))
+	return conn
+}
+
+func answerOf(t *testing.T, conn net.Conn) (*http.Response, string) {
+	t.Helper()
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(body)
+}
