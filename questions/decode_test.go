@@ -145,6 +145,7 @@ func TestDecodeFaults(t *testing.T) {
 		{`{"apiKeyId":7,"connectionId":"c"}`, "apiKeyId is a number, not a string"},
 		{`{"apiKeyId":"k","connectionId":"` + strings.Repeat("x", 257) + `"}`, "connectionId has more than 256 bytes"},
 		{`{"apiKeyId":"a\nb","connectionId":"c"}`, "apiKeyId has a control character"},
+		{"{\"apiKeyId\":\"a\x7f\",\"connectionId\":\"c\"}", "apiKeyId has a control character"},
 		{`{"apiKeyId":"a\u007f","connectionId":"c"}`, "apiKeyId has a control character"},
 		{`{` + key + `"connectionId":"c","pool":"p"}`, "pool is there beside connectionId: name one of them"},
 		{`{` + key + `"pool":"p","reserve":true}`, "reserve needs a connectionId: ask quota.route to choose a connection of the pool and hold it"},
@@ -153,6 +154,8 @@ func TestDecodeFaults(t *testing.T) {
 		{`{` + both + `"estimate":5}`, "estimate is a number, not an object"},
 		{`{` + both + `"estimate":{"token":5}}`, "estimate.token is unknown: use requests, tokens, usd, percent"},
 		{`{` + both + `"estimate":{"tokens":-1}}`, "estimate.tokens is negative: an estimate is 0 or more"},
+		{`{` + both + `"estimate":{"tokens":"-1"}}`, "estimate.tokens is negative: an estimate is 0 or more"},
+		{`{` + both + `"estimate":{"tokens":18446744073709551617}}`, "estimate.tokens is beyond 1000000000000, the most that one amount may be"},
 		{`{` + both + `"estimate":{"tokens":1000000000000.001}}`, "estimate.tokens is beyond 1000000000000, the most that one amount may be"},
 		{`{` + both + `"estimate":{"usd":1000001}}`, "estimate.usd is beyond 1000000, the most that one amount may be"},
 		{`{` + both + `"estimate":{"tokens":"1e400"}}`, "estimate.tokens has an exponent beyond ±30"},
@@ -165,6 +168,10 @@ func TestDecodeFaults(t *testing.T) {
 		{`{` + both + `"leaseMs":1.5}`, "leaseMs is not a whole number"},
 		{`{` + both + `"maxWaitMs":-1}`, "maxWaitMs is not within 0 to 3600000"},
 		{`{` + both + `"maxWaitMs":3600001}`, "maxWaitMs is not within 0 to 3600000"},
+		{`{` + both + `"maxWaitMs":-100}`, "maxWaitMs is not within 0 to 3600000"},
+		{`{` + both + `"maxWaitMs":-100000}`, "maxWaitMs is not within 0 to 3600000"},
+		{`{` + both + `"minSeq":9007199254740993}`, "minSeq is not within 0 to 9007199254740992"},
+		{`{` + both + `"minSeq":18446744073709551617}`, "minSeq is not within 0 to 9007199254740992"},
 		{`{` + both + `"minSeq":-1}`, "minSeq is not within 0 to 9007199254740992"},
 		{`{` + both + `"at":1790000000}`, "at is before 2000: use milliseconds, not seconds"},
 		{`{` + both + `"at":1790000000000000}`, "at is after 9999: use milliseconds, not microseconds"},
@@ -299,9 +306,30 @@ func TestDecodeArrayBound(t *testing.T) {
 			}
 		})
 	}
+	marked := []byte("\ufeff[" + strings.Repeat("{},", 1000) + "{}]")
 	var r Request
+	if err := r.Decode(marked, wire.JSON); err == nil || err.Code != CodeTooMany {
+		t.Errorf("1001 items behind a byte order mark are %v", err)
+	}
 	if err := r.Decode([]byte("\xdd\xff\xff\xff\xff"), wire.Msgpack); err == nil || err.Code != CodeTooMany {
 		t.Errorf("a header of four billion items is %v", err)
+	}
+}
+
+// TestArrayBeyond counts items from outside: brackets, quotes and commas within
+// strings are none.
+func TestArrayBeyond(t *testing.T) {
+	for text, want := range map[string]bool{
+		``: false, `[]`: false, `{"a":1,"b":2,"c":3}`: false, `[1,2]`: false, `[1,2,3]`: true, " \n[1,2,3]": true,
+		`[[1,2,3],{"a":1,"b":2}]`:   false,
+		`[{"a":[1,2]},[3],{"b":4}]`: true,
+		`["a,b,c","d\",e,f"]`:       false,
+		`["a]","\\","[",{}]`:        true,
+		`["\"]",2,3]`:               true,
+	} {
+		if got := arrayBeyond([]byte(text), wire.JSON, 2); got != want {
+			t.Errorf("%s: more than 2 is %v", text, got)
+		}
 	}
 }
 

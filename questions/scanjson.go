@@ -67,10 +67,7 @@ func (s *jsonScanner) item(i, _ int) (more, ok bool) {
 	if s.take(']') {
 		return false, true
 	}
-	if i > 0 && (!s.take(',') || s.peek() == ']') {
-		return false, false
-	}
-	return true, true
+	return true, i == 0 || s.take(',')
 }
 
 func (s *jsonScanner) member(i, _ int) (name string, more, ok bool) {
