@@ -1,7 +1,6 @@
 package questions
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -377,24 +376,5 @@ func TestUsualShapeIsScanned(t *testing.T) {
 	var r Request
 	if ok, err := r.scan(`{"apiKeyId":"k","pool":"p","estimate":{"usd":0.25}}`, wire.JSON); !ok || err != nil {
 		t.Errorf("a decimal number is not scanned: %v", err)
-	}
-}
-
-// bothWays decodes with the scanner and with the tree.
-func bothWays(t *testing.T, data []byte, enc wire.Encoding) {
-	var fast, slow Request
-	ok, fastErr := fast.scan(string(bytes.Clone(data)), enc)
-	if !ok {
-		return
-	}
-	slowErr := slow.readTree(data, enc)
-	if diff := cmp.Diff(slowErr, fastErr); diff != "" {
-		t.Fatalf("%q error (-tree +scanner):\n%s", data, diff)
-	}
-	if fastErr != nil {
-		return
-	}
-	if diff := cmp.Diff(slow, fast, emptyIsNil, cmpopts.IgnoreUnexported(Request{})); diff != "" {
-		t.Fatalf("%q (-tree +scanner):\n%s", data, diff)
 	}
 }
