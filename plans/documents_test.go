@@ -74,6 +74,17 @@ func TestFoldedPoolIsLenient(t *testing.T) {
 	}
 }
 
+// TestFaultySettingKeepsItsDefault: half a value is none.
+func TestFaultySettingKeepsItsDefault(t *testing.T) {
+	doc, err := wire.ParseJSON([]byte(`{"values":{"maxLagMs":{"value":7},"holdTtlMs":{"value":"x","source":"stored"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, faults := ParseSettings(doc); len(faults) != 2 || s != DefaultSettings() {
+		t.Errorf("%v, %+v", faults, s)
+	}
+}
+
 func TestPoolView(t *testing.T) {
 	p := &Pool{ID: "p", Name: "n", Provider: "x", CreatedAt: quota.MinInstant}
 	got := string(AppendPoolView(nil, p, 7, true))

@@ -241,8 +241,11 @@ func TestOthersHeldInRange(t *testing.T) {
 	if got, want := Others(total, Counter{10, 1, 4}), (Counter{10, 0, 6}); got != want {
 		t.Errorf("%+v, want %+v: all are seen from the newest bucket", got, want)
 	}
-	huge := Others(Counter{9, math.MaxInt64, 0}, Counter{9, math.MinInt64 + 1, 0})
-	if huge.Curr != Limit || huge.Effective(9*width, width) != Limit {
+	if got, want := Others(total, Counter{9, 0, 11}), (Counter{9, 10, 0}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	huge := Others(Counter{9, math.MaxInt64, math.MaxInt64}, Counter{9, math.MinInt64 + 1, -5})
+	if huge.Curr != Limit || huge.Prev != Limit {
 		t.Errorf("%+v is out of range", huge)
 	}
 }
