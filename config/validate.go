@@ -108,7 +108,7 @@ func (f *Faults) addr(flag, addr, token string) {
 	host, port, err := net.SplitHostPort(addr)
 	n, portErr := strconv.Atoi(port)
 	switch {
-	case err != nil || portErr != nil || n < -1 || n > 65535:
+	case err != nil || portErr != nil || n < 0 || n > 65535:
 		f.add(flag, "is %q; use host:port", addr)
 	case token == "" && !Loopback(host):
 		f.add(flag, "is %q, which other machines can reach; set %s, or listen on 127.0.0.1", addr, Variable("api-token"))

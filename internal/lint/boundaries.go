@@ -89,7 +89,7 @@ func CheckImports(p Package) []Finding {
 // boundaryOf returns nil and true for programs, which may put together what
 // they like.
 func boundaryOf(dir string) (*Boundary, bool) {
-	if within(dir, []string{"cmd", "internal/program"}) {
+	if within(dir, []string{"cmd", "internal/program", "internal/assembly"}) {
 		return nil, true
 	}
 	for i := range Boundaries {

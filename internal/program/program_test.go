@@ -26,18 +26,18 @@ type grammar struct {
 	MaxKeys     int `help:"How many."`
 }
 
-func parse(t *testing.T, env []string, args ...string) (grammar, error, string) {
+func parse(t *testing.T, env []string, args ...string) (grammar, string, error) {
 	t.Helper()
 	var out bytes.Buffer
 	var g grammar
 	p := Process{Name: "thing", Args: args, Env: env, Stdout: &out, Stderr: io.Discard}
 	_, err := p.Parse(&g, "does things")
-	return g, err, out.String()
+	return g, out.String(), err
 }
 
 func TestFlagsWinOverTheEnvironment(t *testing.T) {
 	env := []string{"QUOTA_DATA_DIR=/first", "QUOTA_DATA_DIR=/env", "QUOTA_STORE_NATS_URL=nats://a", "QUOTA_SYNC=", "QUOTA_MAX_KEYS=7"}
-	g, err, _ := parse(t, env, "--data-dir", "/flag")
+	g, _, err := parse(t, env, "--data-dir", "/flag")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestFlagsWinOverTheEnvironment(t *testing.T) {
 // Every field of config.Text must have the flag, and so the variable, that
 // users rely on.
 func TestVariablesHaveTheirNames(t *testing.T) {
-	_, err, out := parse(t, nil, "--help")
+	_, out, err := parse(t, nil, "--help")
 	if !errors.Is(err, ErrHelp) {
 		t.Fatalf("error is %v", err)
 	}
@@ -72,7 +72,7 @@ func TestVariablesHaveTheirNames(t *testing.T) {
 }
 
 func TestErrorsForPeople(t *testing.T) {
-	_, misused, _ := parse(t, nil, "--no-such-flag")
+	_, _, misused := parse(t, nil, "--no-such-flag")
 	_, faulty := config.Text{Sync: "x"}.Parse(config.Default())
 	tests := []struct {
 		err  error

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/quotashare/quotashare/config"
+	"github.com/quotashare/quotashare/internal/program"
+)
+
+// answerWithin bounds one request; the engine waits at most 10 seconds itself.
+const answerWithin = 2 * time.Minute
+
+// server is how the commands that ask a running engine find it.
+type server struct {
+	HTTPAddr string `name:"http-addr" placeholder:"ADDR" help:"Where its HTTP API listens (127.0.0.1:8480)."`
+	APIToken string `name:"api-token" placeholder:"TOKEN" help:"What it asks clients for."`
+}
+
+// client talks to a running engine over HTTP.
+type client struct {
+	base  string
+	token string
+	http  http.Client
+}
+
+// client checks the address with everything else that configuration is checked
+// for. An address that listens on all interfaces is reached on this machine.
+func (s *server) client() (*client, error) {
+	cfg, err := config.Text{HTTPAddr: s.HTTPAddr, APIToken: "unchecked"}.Parse(config.Default())
+	if err != nil {
+		return nil, err
+	}
+	host, port, err := net.SplitHostPort(cfg.HTTPAddr)
+	if err != nil {
+		return nil, err
+	}
+	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
+		host = "127.0.0.1"
+	}
+	return &client{base: "http://" + net.JoinHostPort(host, port), token: s.APIToken, http: http.Client{Timeout: answerWithin}}, nil
+}
+
+// refused is an answer that is an error.
+type refused struct {
+	Message string `json:"message"`
+	Code    string `json:"code"`
+}
+
+// Error returns what the engine said.
+func (r *refused) Error() string { return r.Message }
+
+// get asks for a page.
+func (c *client) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return c.do(ctx, http.MethodGet, path, "", nil)
+}
+
+// do returns the body of an answer, whatever it says, if it is one of 200.
+func (c *client) do(ctx context.Context, method, path, contentType string, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.unreachable(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, fmt.Errorf("the answer of %s broke off: %w", c.base, err)
+	}
+	if res.StatusCode == http.StatusOK {
+		return data, nil
+	}
+	return nil, refusal(res.StatusCode, data)
+}
+
+func (c *client) unreachable(err error) error {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return program.Hint(
+			fmt.Errorf("nobody answers at %s", c.base),
+			"start the engine with quotashare up, or say where it is with --http-addr or %s", config.Variable("http-addr"),
+		)
+	}
+	return err
+}
+
+// refusal reads an answer that is no 200.
+func refusal(status int, data []byte) error {
+	var doc struct{ Error *refused }
+	if json.Unmarshal(data, &doc) != nil || doc.Error == nil {
+		return fmt.Errorf("the engine answered %d: %s", status, strings.TrimSpace(string(data)))
+	}
+	if status == http.StatusUnauthorized {
+		return program.Hint(doc.Error, "pass the token with --api-token or %s", config.Variable("api-token"))
+	}
+	return doc.Error
+}

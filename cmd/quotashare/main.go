@@ -1,0 +1,44 @@
+// Command quotashare is the command line: it starts everything in one process,
+// brings recorded traffic into a running engine, and asks it things.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/quotashare/quotashare/internal/program"
+)
+
+func main() {
+	ctx, stop := program.Signals()
+	code := run(ctx, program.System("quotashare"))
+	stop()
+	os.Exit(code)
+}
+
+// cli is the command line.
+type cli struct {
+	Up       upCmd       `cmd:"" help:"Start everything in one process: the log, the decider and the HTTP API."`
+	Import   importCmd   `cmd:"" help:"Publish recorded traffic: a file of events, or an Azure trace."`
+	Decide   decideCmd   `cmd:"" help:"Ask whether a key may use a connection now."`
+	State    stateCmd    `cmd:"" help:"Say how far the engine has folded the log."`
+	Rejected rejectedCmd `cmd:"" help:"List the events that could not be folded, and why."`
+}
+
+// command is what every command does.
+type command interface {
+	run(ctx context.Context, p program.Process) error
+}
+
+// run is the whole program.
+func run(ctx context.Context, p program.Process) int {
+	var c cli
+	k, err := p.Parse(&c, "Fair shares of one LLM provider account for many API keys.")
+	if err != nil {
+		return program.Report(p.Stderr, p.Name, err)
+	}
+	picked := map[string]command{
+		"up": &c.Up, "import": &c.Import, "decide": &c.Decide, "state": &c.State, "rejected": &c.Rejected,
+	}
+	return program.Report(p.Stderr, p.Name, picked[k.Selected().Name].run(ctx, p))
+}

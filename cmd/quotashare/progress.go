@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// progress is a bar on a terminal, and nothing anywhere else. It counts the
+// bytes read, because how many rows there are nobody knows before the end.
+type progress struct {
+	w     io.Writer
+	size  int64 // of the file, 0 = unknown
+	read  int64
+	shown bool // on a terminal
+}
+
+const barWidth = 40
+
+func newProgress(w io.Writer, size int64, terminal bool) *progress {
+	return &progress{w: w, size: size, shown: terminal}
+}
+
+// Write counts what was read.
+func (p *progress) Write(b []byte) (int, error) {
+	p.read += int64(len(b))
+	return len(b), nil
+}
+
+// rows draws the bar anew.
+func (p *progress) rows(n uint64) {
+	if !p.shown {
+		return
+	}
+	if p.size == 0 {
+		fmt.Fprintf(p.w, "\r%d rows", n)
+		return
+	}
+	part := min(1, float64(p.read)/float64(p.size))
+	full := int(part * barWidth)
+	fmt.Fprintf(p.w, "\r[%s%s] %3.0f %%  %d rows", strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), part*100, n)
+}
+
+// done leaves the bar's line.
+func (p *progress) done() {
+	if p.shown {
+		fmt.Fprintln(p.w)
+	}
+}

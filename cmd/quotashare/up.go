@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/quotashare/quotashare/config"
+	"github.com/quotashare/quotashare/internal/assembly"
+	"github.com/quotashare/quotashare/internal/program"
+)
+
+type upCmd struct {
+	config.Text `embed:"" group:"Configuration"`
+}
+
+func (c *upCmd) run(ctx context.Context, p program.Process) error {
+	cfg, err := c.Parse(config.Default())
+	if err != nil {
+		return err
+	}
+	parts := assembly.Parts{Name: p.Name, OwnsLog: true, Decides: true}
+	return assembly.Run(ctx, parts, cfg, program.Logger(p.Stderr, cfg.LogLevel), func(l assembly.Listening) { greet(p.Stdout, l) })
+}
+
+// greet says where everything is and what to try, with commands that work as
+// they are in another terminal.
+func greet(w io.Writer, l assembly.Listening) {
+	fmt.Fprint(w, "quotashare is up.\n\n")
+	l.Print(w)
+	fmt.Fprintf(w, `
+Try, in another terminal:
+
+  curl %[1]s/api/quota/events -H 'content-type: application/json' \
+    -d '{"apiKeyId":"alice","connectionId":"demo","cost":{"tokens":1200}}'
+
+  bin/quotashare decide alice --connection demo --http-addr %[2]s
+
+README.md goes on from there. Ctrl-C stops; what was acknowledged stays.
+`, l.HTTP, l.HTTP[len("http://"):])
+}

@@ -1,0 +1,31 @@
+package assembly
+
+import (
+	"io"
+	"net/http"
+
+	"github.com/quotashare/quotashare/decider"
+)
+
+// front is the engine of a program that only takes events: it publishes and
+// folds nothing, so it is ready as soon as it has the log.
+type front struct{ *decider.Engine }
+
+// Ready implements httpapi.Engine.
+func (front) Ready() bool { return true }
+
+// eventsOnly leaves those paths of the HTTP door that need no fold.
+func eventsOnly(h http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	for _, path := range []string{"/api/quota/events", "/healthz", "/readyz", "/metrics"} {
+		mux.Handle(path, h)
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		// A caller that is gone does not read it.
+		_, _ = io.WriteString(w, `{"error":{"message":"path: this program only takes events, at /api/quota/events: ask a decider for anything else",`+
+			`"type":"not_found_error","code":"not-found"}}`+"\n")
+	})
+	return mux
+}

@@ -1,0 +1,119 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/config"
+	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/internal/program"
+)
+
+// logOf is the log of a running process.
+type logOf struct {
+	conn   *nats.Conn
+	server *ingest.Server // nil when somebody else runs it
+}
+
+// openLog starts the embedded server or connects to one of somebody else's.
+func (r *run) openLog(ctx context.Context) (*logOf, error) {
+	external, err := r.external()
+	if err != nil {
+		return nil, err
+	}
+	if external {
+		conn, err := program.Dial(ctx, r.cfg.StoreNATSURL, r.parts.Name, "", r.log)
+		if err != nil {
+			return nil, err
+		}
+		return r.prepared(ctx, &logOf{conn: conn})
+	}
+	server, err := r.startServer()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := program.Dial(ctx, server.ClientURL(), r.parts.Name, r.natsToken(), r.log)
+	if err != nil {
+		return nil, errors.Join(err, server.Shutdown())
+	}
+	return r.prepared(ctx, &logOf{conn: conn, server: server})
+}
+
+// external decides whose the log is. A program that owns none must be told
+// where it is: a decider that began one of its own would answer from a log that
+// nobody writes to.
+func (r *run) external() (bool, error) {
+	switch {
+	case r.cfg.StoreDriver == config.NATS && r.cfg.StoreNATSURL != "":
+		return true, nil
+	case !r.parts.OwnsLog:
+		return false, config.Faults{{
+			Flag: "store-nats-url", Problem: "is needed: " + r.parts.Name + " has no log of its own; start quotashare up to have both in one",
+		}}
+	case r.cfg.StoreDriver == config.NATS:
+		r.log.Warn("driver nats has no URL; using the embedded server", "set", config.Variable("store-nats-url"))
+	}
+	return false, nil
+}
+
+// natsToken is what clients of the embedded server must present. On loopback
+// they need none, as over HTTP they need none there without a token.
+func (r *run) natsToken() string {
+	if r.natsLoopback() {
+		return ""
+	}
+	return r.cfg.APIToken
+}
+
+func (r *run) startServer() (*ingest.Server, error) {
+	server, err := ingest.Start(ingest.Options{
+		Dir: filepath.Join(r.cfg.DataDir, "nats"), Addr: r.cfg.NATSAddr, Sync: r.cfg.Sync, Token: r.natsToken(), Logger: r.log,
+	})
+	switch {
+	case errors.Is(err, ingest.ErrAddrInUse):
+		return nil, program.Hint(err, "another server listens there; stop it, or set %s to another address", config.Variable("nats-addr"))
+	case errors.Is(err, ingest.ErrDirInUse):
+		return nil, program.Hint(err, "another quotashare uses this directory; stop it, or set %s", config.Variable("data-dir"))
+	}
+	return server, err
+}
+
+// prepared makes the streams, if they are ours to make.
+func (r *run) prepared(ctx context.Context, l *logOf) (*logOf, error) {
+	if !r.parts.OwnsLog {
+		return l, nil
+	}
+	js, err := jetstream.New(l.conn)
+	if err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	diff, err := ingest.EnsureStreams(ctx, js, ingest.Configs(int(r.cfg.ConsumptionRetentionDays), 1))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the log: %w", err), l.close())
+	}
+	for _, d := range diff {
+		r.log.Warn("a stream has other settings than ours; left as it is", "stream", d.Stream, "setting", d.Field, "is", d.Have, "ours", d.Want)
+	}
+	return l, nil
+}
+
+// failed delivers what ends an embedded server; never, for somebody else's.
+func (l *logOf) failed() <-chan error {
+	if l.server == nil {
+		return nil
+	}
+	return l.server.Failed()
+}
+
+func (l *logOf) close() error {
+	l.conn.Close()
+	if l.server == nil {
+		return nil
+	}
+	return l.server.Shutdown()
+}

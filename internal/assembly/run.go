@@ -1,0 +1,183 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quotashare/quotashare/config"
+	"github.com/quotashare/quotashare/decider"
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/internal/program"
+)
+
+// Version is that of this source, as semantic version.
+const Version = "0.1.0"
+
+// stopWithin bounds a clean end: HTTP answers in progress get most of it.
+const (
+	stopWithin = 5 * time.Second
+	httpWithin = 2 * time.Second
+)
+
+var errSlow = fmt.Errorf("not everything stopped within %s", stopWithin)
+
+// Parts says what a process is made of.
+type Parts struct {
+	Name    string // of the program, as the broker shows it
+	OwnsLog bool   // it makes the streams, and may run the server
+	Decides bool   // it folds and answers; else it only takes events
+}
+
+// run is one process.
+type run struct {
+	parts   Parts
+	cfg     config.Config
+	log     *slog.Logger
+	started func(Listening)
+}
+
+// Run runs the parts until ctx ends. It calls started once, when everything
+// listens; the decider may still be catching up.
+func Run(ctx context.Context, parts Parts, cfg config.Config, log *slog.Logger, started func(Listening)) error {
+	r := &run{parts: parts, cfg: cfg, log: log, started: started}
+	done := make(chan error, 1)
+	go func() { done <- r.live(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(stopWithin):
+		return errSlow
+	}
+}
+
+// live starts the parts, waits, and stops them.
+func (r *run) live(ctx context.Context) (err error) {
+	listener, err := listen(r.cfg.HTTPAddr)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // the HTTP server has done it, unless we never got there
+	l, err := r.openLog(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil // told to stop while it waited
+		}
+		return err
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+	engine, err := decider.New(decider.Options{
+		Conn: l.conn, Dir: filepath.Join(r.cfg.DataDir, "state"), Version: Version, PurgeAge: r.purgeAge(), Log: r.log,
+	})
+	if err != nil {
+		return err
+	}
+	handler, err := r.handler(engine)
+	if err != nil {
+		return err
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return serve(gctx, listener, httpapi.NewServer(handler, r.log)) })
+	if r.parts.Decides {
+		g.Go(func() error { return engine.Run(gctx) })
+	}
+	g.Go(func() error {
+		select {
+		case err := <-l.failed():
+			return err
+		case <-gctx.Done():
+			return nil
+		}
+	})
+	r.started(r.listening(listener, l))
+	return g.Wait()
+}
+
+// purgeAge is the age below which usage is still in the log.
+func (r *run) purgeAge() time.Duration {
+	return max(decider.DefaultPurgeAge, time.Duration(r.cfg.ConsumptionRetentionDays)*24*time.Hour)
+}
+
+func (r *run) natsLoopback() bool {
+	host, _, err := net.SplitHostPort(r.cfg.NATSAddr)
+	return err == nil && config.Loopback(host)
+}
+
+func (r *run) listening(listener net.Listener, l *logOf) Listening {
+	return Listening{
+		NATS: l.conn.ConnectedUrlRedacted(), HTTP: "http://" + listener.Addr().String(), DataDir: r.cfg.DataDir, Own: l.server != nil,
+	}
+}
+
+// listen takes the HTTP address before anything is started, because a port in
+// use is the likeliest thing to go wrong.
+func listen(addr string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, program.Hint(
+			fmt.Errorf("http address %s: address already in use", addr),
+			"another server listens there; stop it, or set %s to another address", config.Variable("http-addr"),
+		)
+	case err != nil:
+		return nil, fmt.Errorf("http address %s: %w", addr, err)
+	}
+	return l, nil
+}
+
+// handler is the HTTP door, with metrics of its own: two processes of this kind
+// may live in one test.
+func (r *run) handler(engine *decider.Engine) (http.Handler, error) {
+	registry := prometheus.NewRegistry()
+	for _, c := range []prometheus.Collector{
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	} {
+		if err := registry.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	c := httpapi.Config{Engine: engine, Token: r.cfg.APIToken, Hosts: r.cfg.HTTPHosts, Registry: registry, Log: r.log}
+	if !r.parts.Decides {
+		c.Engine = front{engine}
+		h, err := httpapi.New(c)
+		return eventsOnly(h), err
+	}
+	if err := registry.Register(engine.Metrics()); err != nil {
+		return nil, err
+	}
+	return httpapi.New(c)
+}
+
+// serve answers until ctx ends, and lets answers in progress finish.
+func serve(ctx context.Context, l net.Listener, s *http.Server) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("http: %w", err)
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), httpWithin)
+	defer cancel()
+	err := s.Shutdown(stop)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.Close() // somebody streams; what was acknowledged is stored
+	}
+	<-ended
+	return err
+}
