@@ -165,18 +165,10 @@ func (b *eventBody) decode(raw []byte) (e *events.Event, id string, f *fault) {
 // kindOf finds out what kind of event it is: its type says so, and without one
 // it is a consumption.
 func (b *eventBody) kindOf(raw []byte) (events.Kind, *fault) {
-	name := wire.Value{}
-	switch {
-	case b.binary:
-		name = b.attribute("Ce-Type")
-	case bytes.HasPrefix(raw, []byte("[")):
+	if !b.binary && bytes.HasPrefix(raw, []byte("[")) {
 		return 0, invalid("the event is an array, not an object")
-	case b.enc == wire.JSON && !mayHaveType(raw):
-		return events.Consumption, nil
-	default:
-		// What does not parse is refused by events, which words it.
-		name = b.top(raw, "type")
 	}
+	name := b.typeOf(raw)
 	if name.Kind == wire.Absent || name.Kind == wire.Null {
 		return events.Consumption, nil
 	}
@@ -190,11 +182,55 @@ func (b *eventBody) kindOf(raw []byte) (events.Kind, *fault) {
 	return kind, nil
 }
 
-// mayHaveType is false when no name in the document can be "type", neither
-// written plainly nor in escapes.
-func mayHaveType(raw []byte) bool {
-	return bytes.Contains(raw, []byte(`"type"`)) || bytes.Contains(raw, []byte(`\u`))
+// typeOf returns the type that the event says it has. What does not parse has
+// none: events refuses it whatever its kind, and words it.
+func (b *eventBody) typeOf(raw []byte) wire.Value {
+	if b.binary {
+		return b.attribute("Ce-Type")
+	}
+	if b.enc == wire.JSON {
+		if name, sure := skimType(raw); sure {
+			return name
+		}
+	}
+	return b.top(raw, "type")
 }
+
+// skimType finds the field "type" of a JSON object without parsing it, which
+// would cost ten times what the rest of an event does. It is sure only of
+// strings without escapes, and if the document is one at all.
+func skimType(raw []byte) (name wire.Value, sure bool) {
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		return name, false
+	}
+	depth := 0
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case '"':
+			text, rest, _ := bytes.Cut(raw[i+1:], quoteMark)
+			i += len(text) + 1
+			value, isName := bytes.CutPrefix(bytes.TrimLeft(rest, jsonSpace), colon)
+			if depth != 1 || !isName || string(text) != "type" {
+				continue
+			}
+			value, isText := bytes.CutPrefix(bytes.TrimLeft(value, jsonSpace), quoteMark)
+			if !isText || name.Kind != wire.Absent {
+				return name, false // no string, or there twice
+			}
+			text, _, _ = bytes.Cut(value, quoteMark)
+			name = wire.Value{Kind: wire.String, Text: string(text)}
+		}
+	}
+	return name, true
+}
+
+const jsonSpace = " \t\r\n"
+
+var quoteMark, colon = []byte{'"'}, []byte{':'}
 
 // top returns a field of the outermost object, Absent when there is none.
 func (b *eventBody) top(raw []byte, name string) wire.Value {

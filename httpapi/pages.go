@@ -1,6 +1,9 @@
 package httpapi
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 const rootText = `quotashare: fair shares of one provider account for many API keys.
 
@@ -22,8 +25,10 @@ Try:
 `
 
 // root says what is here.
-func root(w http.ResponseWriter, _ *http.Request) error {
-	writeBody(w, http.StatusOK, "text/plain; charset=utf-8", []byte(rootText))
+func root(w http.ResponseWriter, r *http.Request) error {
+	// The guard has let only names of ours pass.
+	text := strings.ReplaceAll(rootText, "HOST", r.Host)
+	writeBody(w, http.StatusOK, "text/plain; charset=utf-8", []byte(text))
 	return nil
 }
 

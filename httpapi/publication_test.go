@@ -223,3 +223,20 @@ func FuzzSplitJSON(f *testing.F) {
 		}
 	})
 }
+
+// What skimming is sure of is what parsing finds.
+func FuzzSkimType(f *testing.F) {
+	for _, s := range []string{`{"type":"a"}`, `{"a":"type","type" : "b"}`, `{"x":{"type":"c"}}`, `{"type":5}`, `{"type":"a","type":"b"}`, `{"\u0074ype":"d"}`, `{"x":["type",{}],"type":""}`, `{"type":{"type":"a"}}`} {
+		f.Add([]byte(s))
+	}
+	b := newEventBody(mediaJSON, wire.JSON, nil, false)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		v, err := wire.ParseJSON(data)
+		if err != nil || v.Kind != wire.Object {
+			return
+		}
+		if got, sure := skimType(data); sure && (got.Kind != b.top(data, "type").Kind || got.Text != b.top(data, "type").Text) {
+			t.Errorf("skimmed %+v, parsed %+v", got, b.top(data, "type"))
+		}
+	})
+}
