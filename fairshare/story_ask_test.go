@@ -105,7 +105,10 @@ func (s *story) ask(cmd, line string) string {
 	a := f.Decide(now)
 	switch cmd {
 	case "message":
-		return string(f.AppendMessage(nil, &a, now, "d-1")) + "\n"
+		if text := f.AppendMessage(nil, &a, now, "d-1"); len(text) > 0 {
+			return string(text) + "\n"
+		}
+		return "(no message)\n"
 	case "explain":
 		return s.explain(&f, &a, now)
 	}
