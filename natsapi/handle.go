@@ -90,10 +90,15 @@ func (s *Server) rescue(c *call) {
 
 func (c *call) begin(r micro.Request) {
 	c.to = r.Reply()
-	contentType := contentType(r.Headers())
+	c.enc, c.typed = wire.JSON, false
+	data, header := r.Data(), r.Headers()
+	if len(header) == 0 && len(data) > 0 && data[0] == '{' {
+		return // what nearly all of them are
+	}
+	contentType := contentType(header)
 	c.typed = contentType != ""
 	first := byte(0)
-	if data := r.Data(); len(data) > 0 {
+	if len(data) > 0 {
 		first = data[0]
 	}
 	c.enc = wire.Detect(contentType, first)

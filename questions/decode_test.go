@@ -1,6 +1,7 @@
 package questions
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -24,11 +25,13 @@ func toMsgpack(tb testing.TB, text string) []byte {
 	if err := d.Decode(&v); err != nil {
 		tb.Fatalf("%s: %v", text, err)
 	}
-	data, err := msgpack.Marshal(plainNumbers(v))
-	if err != nil {
+	var data bytes.Buffer
+	e := msgpack.NewEncoder(&data)
+	e.UseCompactInts(true) // of all sizes
+	if err := e.Encode(plainNumbers(v)); err != nil {
 		tb.Fatal(err)
 	}
-	return data
+	return data.Bytes()
 }
 
 func plainNumbers(v any) any {
