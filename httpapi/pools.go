@@ -70,7 +70,7 @@ func (a *api) createPool(w http.ResponseWriter, r *http.Request) error {
 	p.CreatedAt = time.Now().UnixMilli()
 	m.IfMatch, m.ExpectedRevision = true, 0 // it must not exist
 	made, err := a.engine.PutPool(r.Context(), p, m)
-	if errors.Is(err, ErrLostRace) {
+	if _, taken := a.engine.Pool(p.ID); taken && errors.Is(err, ErrLostRace) {
 		return idTaken(p.ID)
 	}
 	if err != nil {

@@ -51,6 +51,7 @@ type api struct {
 	guard      *guard
 	log        *slog.Logger
 	metrics    *metrics
+	streams    streams
 	mux        *http.ServeMux
 	spoolDir   string
 	streamIdle time.Duration

@@ -29,6 +29,8 @@ func (a *api) ingestStream(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	ans := a.newStreamAnswer(w, cancel)
 	defer ans.close()
+	a.streams.enter(ans, r)
+	defer a.streams.leave(ans)
 	p := newPublication(ctx, a, ans)
 	err := a.publishLines(ans, p, &lines{src: r.Body, most: maxLine})
 	ans.finish(p, err)
@@ -48,7 +50,7 @@ func (a *api) publishLines(ans *streamAnswer, p *publication, l *lines) error {
 		if ans.err != nil {
 			return ans.err
 		}
-		ans.renew()
+		a.streams.renew(ans, a.streamIdle)
 		tooLong, err := l.fill()
 		if tooLong {
 			p.add(nil, "", lineTooLong())
@@ -66,10 +68,7 @@ func (a *api) publishLines(ans *streamAnswer, p *publication, l *lines) error {
 		if err == io.EOF {
 			return nil
 		}
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return streamSilent()
-		}
-		return readFault(err)
+		return a.streamFault(err)
 	}
 }
 
@@ -87,9 +86,15 @@ func lineTooLong() *fault {
 	return tooLarge("the line has more than 1 MiB: one line is one event")
 }
 
-func streamSilent() *fault {
-	return &fault{
-		status: http.StatusRequestTimeout, kind: "invalid_request_error", code: "timeout",
-		message: "the stream was silent for too long: send an empty line now and then, or begin a new stream",
+// streamFault says why a stream ended before its end.
+func (a *api) streamFault(err error) *fault {
+	f := readFault(err)
+	switch {
+	case !errors.Is(err, os.ErrDeadlineExceeded):
+	case a.streams.isStopping():
+		f = unavailable("stopping", "the server is stopping: send what has no result yet in a new stream")
+	default:
+		f.message = "the stream was silent for too long: send an empty line now and then, or begin a new stream"
 	}
+	return f
 }

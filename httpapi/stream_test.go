@@ -193,6 +193,21 @@ func TestStreamThatFallsSilent(t *testing.T) {
 	}
 }
 
+// A server that stops answers what has come, whatever the stream still has.
+func TestStreamWhenTheServerStops(t *testing.T) {
+	d := newDouble()
+	srv := serve(t, d, Config{}, func(s *server) { s.api.atOnce = 0 })
+	u := srv.upload(t)
+	u.send(fmt.Sprintf(goodLine, 1))
+	u.until(`{"id":"e1","seq":1}`)
+	stopped := make(chan error)
+	go func() { stopped <- srv.http.Shutdown(t.Context()) }()
+	u.until(`],"accepted":1,"rejected":0,"error":{"message":"the server is stopping: send what has no result yet in a new stream","type":"unavailable_error","code":"stopping"}}` + "\n")
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
 // The client hangs up: what came whole is kept, and nothing is left running
 // (the leak check of TestMain).
 func TestStreamOfAClientThatHangsUp(t *testing.T) {

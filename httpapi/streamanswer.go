@@ -63,13 +63,11 @@ func (s *streamAnswer) put(results []result) {
 	s.write(s.buf)
 }
 
-// renew gives both directions their time anew. The client's sending renews the
-// time to take the answer too: it may well do one after the other.
-func (s *streamAnswer) renew() {
-	end := time.Now().Add(s.api.streamIdle)
-	// A writer that has no deadlines, in a test of the handler alone, is never late.
-	_ = s.rc.SetReadDeadline(end)
-	_ = s.rc.SetWriteDeadline(end)
+// setDeadlines ignores that a writer has none: in a test of the handler alone
+// nobody is late.
+func (s *streamAnswer) setDeadlines(read, write time.Time) {
+	_ = s.rc.SetReadDeadline(read)
+	_ = s.rc.SetWriteDeadline(write)
 }
 
 // copy writes the answer to the client as it comes into the spool.
@@ -113,7 +111,7 @@ func (s *streamAnswer) send(p []byte) error {
 func (s *streamAnswer) finish(p *publication, why error) {
 	s.write(tail(p, why))
 	s.spool.end()
-	s.renew()
+	s.api.streams.renew(s, s.api.streamIdle)
 	if s.begin.Stop() {
 		s.copy()
 	}
