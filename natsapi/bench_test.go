@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -59,10 +60,16 @@ func newAsker(tb testing.TB, conn *nats.Conn) *asker {
 	return a
 }
 
-// ask asks each times from every goroutine and returns questions per second.
-func (a *asker) ask(tb testing.TB, subject string, each int) float64 {
+// figures of one slice.
+type figures struct {
+	perSecond float64
+	cpu       float64 // ns of the whole process for one question
+}
+
+// ask asks each times from every goroutine.
+func (a *asker) ask(tb testing.TB, subject string, each int) figures {
 	var group sync.WaitGroup
-	start := time.Now()
+	start, cpu := time.Now(), cpuTime(tb)
 	for i := range a.answers {
 		inbox := a.prefix + strconv.Itoa(i)
 		group.Go(func() {
@@ -76,11 +83,20 @@ func (a *asker) ask(tb testing.TB, subject string, each int) float64 {
 		})
 	}
 	group.Wait()
-	return float64(each*inFlight) / time.Since(start).Seconds()
+	n := float64(each * inFlight)
+	return figures{n / time.Since(start).Seconds(), float64(cpuTime(tb)-cpu) / n}
+}
+
+func cpuTime(tb testing.TB) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // BenchmarkDecide compares questions with a bare echo of the same sizes, in
-// slices by turns, and prints the median of the ratios.
+// slices by turns, and prints the medians and the median of the ratios.
 func BenchmarkDecide(b *testing.B) {
 	ns := runServer(b, nil)
 	served := connect(b, ns)
@@ -94,19 +110,26 @@ func BenchmarkDecide(b *testing.B) {
 	if err := s.Start(); err != nil {
 		b.Fatal(err)
 	}
-	defer s.Stop(b.Context())
+	defer func() {
+		if err := s.Stop(context.Background()); err != nil {
+			b.Error(err)
+		}
+	}()
 	a := newAsker(b, connect(b, ns))
 	a.ask(b, "echo", 20)
 	a.ask(b, questions.Subject, 20)
 	for b.Loop() {
-		var echo, decide, ratio []float64
+		var echo, decide, ratio, cpuEcho, cpuDecide []float64
 		for range 31 {
 			e, d := a.ask(b, "echo", 40), a.ask(b, questions.Subject, 40)
-			echo, decide, ratio = append(echo, e), append(decide, d), append(ratio, d/e)
+			echo, decide, ratio = append(echo, e.perSecond), append(decide, d.perSecond), append(ratio, d.perSecond/e.perSecond)
+			cpuEcho, cpuDecide = append(cpuEcho, e.cpu), append(cpuDecide, d.cpu)
 		}
 		b.ReportMetric(median(echo), "echo/s")
 		b.ReportMetric(median(decide), "decide/s")
 		b.ReportMetric(median(ratio), "ratio")
+		b.ReportMetric(median(cpuEcho), "echo-cpu-ns")
+		b.ReportMetric(median(cpuDecide), "decide-cpu-ns")
 	}
 }
 
