@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -36,6 +37,7 @@ type Store struct {
 	// the store aside.
 	damage atomic.Pointer[error]
 	cache  *pebble.Cache
+	lock   *pebble.Lock
 }
 
 const (
@@ -46,19 +48,38 @@ const (
 
 // Open opens or creates the store. An error that wraps projector.ErrCorrupt
 // means that what lies there cannot be used.
+//
+// The lock is taken first and by itself, because a store that another process
+// has open must never be taken for a damaged one.
 func Open(o Options) (s *Store, err error) {
-	s = &Store{cache: pebble.NewCache(cacheSize)}
-	defer func() {
+	s = &Store{}
+	if s.lock, err = lockDir(o); err != nil {
+		return nil, fmt.Errorf("store: lock: %w", err)
+	}
+	s.cache = pebble.NewCache(cacheSize)
+	defer func(opened *Store) { // s is nil by then
 		if err != nil {
-			s.cache.Unref()
+			opened.cache.Unref()
+			err = errors.Join(err, opened.lock.Close())
 		}
-	}()
+	}(s)
 	defer recovered(&err)
 	s.db, err = pebble.Open(o.Dir, s.options(o))
 	if err != nil {
-		return nil, s.explain("open", err)
+		return nil, unreadable("open", err)
 	}
 	return s, nil
+}
+
+func lockDir(o Options) (*pebble.Lock, error) {
+	fs := o.FS
+	if fs == nil {
+		fs = vfs.Default
+	}
+	if err := fs.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	return pebble.LockDirectory(o.Dir, fs)
 }
 
 func (s *Store) options(o Options) *pebble.Options {
@@ -68,6 +89,7 @@ func (s *Store) options(o Options) *pebble.Options {
 	}
 	po := &pebble.Options{
 		FS:                 o.FS,
+		Lock:               s.lock,
 		Cache:              s.cache,
 		MemTableSize:       memTableSize,
 		FormatMajorVersion: pebble.FormatNewest,
@@ -100,6 +122,24 @@ func (s *Store) explain(what string, err error) error {
 	return fmt.Errorf("store: %s: %w", what, err)
 }
 
+// unreadable explains why reading failed. Pebble marks checksums that do not
+// match as corruption, but not a file that is gone, cut short or unreadable to
+// the disk, so everything counts as damage that the system around the files is
+// not to blame for.
+func unreadable(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, outside := range []error{
+		syscall.EACCES, syscall.EPERM, syscall.EROFS, syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM,
+	} {
+		if errors.Is(err, outside) {
+			return fmt.Errorf("store: %s: %w", what, err)
+		}
+	}
+	return fmt.Errorf("store: %s: %w: %w", what, projector.ErrCorrupt, err)
+}
+
 // recovered turns a panic of Pebble over damaged files into an error. It does
 // so on our own goroutine only, and the store is given up at once.
 func recovered(err *error) {
@@ -126,7 +166,7 @@ func (s *Store) Get(key, dst []byte) (value []byte, ok bool, err error) {
 		return dst, false, nil
 	}
 	if err != nil {
-		return dst, false, s.explain("get", err)
+		return dst, false, unreadable("get", err)
 	}
 	dst = append(dst, v...)
 	return dst, true, s.explain("get", closer.Close())
@@ -140,19 +180,19 @@ func (s *Store) Scan(from, to []byte, fn func(key, value []byte) error) (err err
 	}
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 	if err != nil {
-		return s.explain("scan", err)
+		return unreadable("scan", err)
 	}
-	defer func() { err = errors.Join(err, s.explain("scan", it.Close())) }()
+	defer func() { err = errors.Join(err, unreadable("scan", it.Close())) }()
 	for ok := it.First(); ok; ok = it.Next() {
 		v, err := it.ValueAndErr()
 		if err != nil {
-			return s.explain("scan", err)
+			return unreadable("scan", err)
 		}
 		if err := fn(it.Key(), v); err != nil {
 			return err
 		}
 	}
-	return s.explain("scan", it.Error())
+	return unreadable("scan", it.Error())
 }
 
 // NewBatch implements projector.Store.
@@ -176,11 +216,14 @@ func (s *Store) Sync() error {
 	return s.explain("sync", s.db.LogData(nil, pebble.Sync))
 }
 
+// Flush writes what is in memory to a table on disk.
+func (s *Store) Flush() error { return s.explain("flush", s.db.Flush()) }
+
 // Close implements projector.Store.
 func (s *Store) Close() (err error) {
 	defer recovered(&err)
 	defer s.cache.Unref()
-	return s.explain("close", s.db.Close())
+	return errors.Join(s.explain("close", s.db.Close()), s.lock.Close())
 }
 
 // batch is a pebble.Batch without the write options, which a batch ignores.
