@@ -164,15 +164,16 @@ func (s *session) accept(m *nats.Msg, list *[]events.Message, pending *uint64) e
 }
 
 // status handles a heartbeat, or the end of a pull: what it had not delivered
-// is no longer on its way.
+// is no longer on its way. A pull with a limit in bytes says that it is complete
+// too, when bytes are left of it.
 func (s *session) status(code string, h nats.Header) error {
-	switch {
+	switch description := h.Get("Description"); {
 	case code == "100":
 		return nil
-	case code == "408", code == "409" && strings.Contains(h.Get("Description"), "MaxBytes"):
+	case code == "408", code == "409" && (description == "Batch Completed" || strings.Contains(description, "MaxBytes")):
 		left, err := strconv.Atoi(h.Get("Nats-Pending-Messages"))
 		if err != nil {
-			return fmt.Errorf("pull ended without a count: %s", h.Get("Description"))
+			return fmt.Errorf("pull ended without a count: %s", description)
 		}
 		s.wanted -= left
 		return s.ask()
