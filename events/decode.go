@@ -1,6 +1,7 @@
 package events
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -58,9 +59,9 @@ func (m *Message) checkTTL(kind Kind) *Rejection {
 // decodeTree is the way for everything that the scanner leaves: it parses the
 // whole message into values, and it alone finds faults.
 func decodeTree(m *Message, kind Kind, env envelope, enc wire.Encoding, dst []Item) []Item {
-	v, raws, err := wire.ParseItems(enc, m.Data)
+	v, raws, err := wire.ParseUpTo(enc, m.Data, MaxEvents)
 	if err != nil {
-		return append(dst, Item{Err: reject(Undecodable, err.Error()), Raw: m.Data})
+		return append(dst, Item{Err: unparsed(err), Raw: m.Data})
 	}
 	if rej := env.checkShape(v); rej != nil {
 		return append(dst, Item{Err: rej, Raw: m.Data})
@@ -74,8 +75,15 @@ func decodeTree(m *Message, kind Kind, env envelope, enc wire.Encoding, dst []It
 	return dst
 }
 
-// checkShape refuses an array that is empty, too long, or where only one event
-// may be.
+// unparsed says why a message did not become values.
+func unparsed(err error) *Rejection {
+	if errors.Is(err, wire.ErrItems) {
+		return reject(Invalid, fmt.Sprintf("the array has more than %d events: send at most that many in one message", MaxEvents))
+	}
+	return reject(Undecodable, err.Error())
+}
+
+// checkShape refuses an array that is empty, or where only one event may be.
 func (env *envelope) checkShape(v wire.Value) *Rejection {
 	switch {
 	case v.Kind != wire.Array && env.mode == batchMode:
@@ -86,8 +94,6 @@ func (env *envelope) checkShape(v wire.Value) *Rejection {
 		return reject(Invalid, "the document is an array, but its headers say one CloudEvent: send one, or content type application/cloudevents-batch+json")
 	case len(v.Items) == 0:
 		return reject(Invalid, "the array is empty: send at least one event")
-	case len(v.Items) > MaxEvents:
-		return reject(Invalid, fmt.Sprintf("the array has %d events: send at most %d in one message", len(v.Items), MaxEvents))
 	}
 	return nil
 }

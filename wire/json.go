@@ -12,12 +12,12 @@ var byteOrderMark = []byte{0xef, 0xbb, 0xbf}
 // parseJSON lets encoding/json judge the grammar and adds what it lets pass:
 // invalid UTF-8 and lone surrogates (it puts U+FFFD there, so two ids could
 // become one), names that come twice (the last wins), and data after the end.
-func parseJSON(data []byte) (Value, [][]byte, error) {
+func parseJSON(data []byte, most int) (Value, [][]byte, error) {
 	data = bytes.TrimPrefix(data, byteOrderMark)
 	if !utf8.Valid(data) {
 		return Value{}, nil, ErrUTF8
 	}
-	p := jsonParser{data: data, dec: json.NewDecoder(bytes.NewReader(data))}
+	p := jsonParser{budget: budget{most: most}, data: data, dec: json.NewDecoder(bytes.NewReader(data))}
 	p.dec.UseNumber()
 	// The first document alone, to find data after it and to know that the walk
 	// below sees nothing malformed: Token by itself is looser than the grammar.
@@ -124,16 +124,16 @@ func (p *jsonParser) from(t json.Token) (Value, error) {
 func (p *jsonParser) array() (Value, error) {
 	v := Value{Kind: Array}
 	for p.dec.More() {
+		if err := p.room(); err != nil {
+			return Value{}, err
+		}
 		start := p.dec.InputOffset()
 		item, err := p.value()
 		if err != nil {
 			return Value{}, err
 		}
 		v.Items = append(v.Items, item)
-		if p.depth == 1 {
-			raw := p.data[start:p.dec.InputOffset()]
-			p.items = append(p.items, bytes.TrimLeft(raw, ", \t\r\n"))
-		}
+		p.item(bytes.TrimLeft(p.data[start:p.dec.InputOffset()], ", \t\r\n"))
 	}
 	_, err := p.dec.Token() // the ]
 	return v, err

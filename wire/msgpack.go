@@ -21,9 +21,9 @@ var (
 	ErrKey       = errors.New("the document has a map key that is not a string: send field names")
 )
 
-func parseMsgpack(data []byte) (Value, [][]byte, error) {
+func parseMsgpack(data []byte, most int) (Value, [][]byte, error) {
 	r := bytes.NewReader(data)
-	p := msgpackParser{data: data, r: r, dec: msgpack.NewDecoder(r)}
+	p := msgpackParser{budget: budget{most: most}, data: data, r: r, dec: msgpack.NewDecoder(r)}
 	v, err := p.value()
 	switch {
 	case err != nil:
@@ -141,15 +141,16 @@ func (p *msgpackParser) array() (Value, error) {
 	}
 	v := Value{Kind: Array}
 	for range n {
+		if err := p.room(); err != nil {
+			return Value{}, err
+		}
 		start := p.offset()
 		item, err := p.value()
 		if err != nil {
 			return Value{}, err
 		}
 		v.Items = append(v.Items, item)
-		if p.depth == 1 {
-			p.items = append(p.items, p.data[start:p.offset()])
-		}
+		p.item(p.data[start:p.offset()])
 	}
 	return v, nil
 }

@@ -19,6 +19,7 @@ var (
 	ErrTrailing  = errors.New("there is data after the end of the document: send one document, or an array")
 	ErrDepth     = fmt.Errorf("the document is nested deeper than %d levels", MaxDepth)
 	ErrValues    = fmt.Errorf("the document has more than %d values: split it", MaxValues)
+	ErrItems     = errors.New("the array has too many items: split it")
 	ErrUTF8      = errors.New("the document is not valid UTF-8")
 	ErrSurrogate = errors.New(`the document has half of a surrogate pair (\ud800 to \udfff): send whole characters`)
 )
@@ -48,20 +49,27 @@ func ParseMsgpack(data []byte) (Value, error) { return Parse(Msgpack, data) }
 // ParseItems is Parse, and for an array also the bytes of each of its items,
 // which share memory with data.
 func ParseItems(enc Encoding, data []byte) (Value, [][]byte, error) {
+	return ParseUpTo(enc, data, MaxValues)
+}
+
+// ParseUpTo is ParseItems for an array of at most most items. A longer one is
+// ErrItems, found without parsing all of it.
+func ParseUpTo(enc Encoding, data []byte, most int) (Value, [][]byte, error) {
 	if len(data) == 0 {
 		return Value{}, nil, ErrEmpty
 	}
 	if enc == Msgpack {
-		return parseMsgpack(data)
+		return parseMsgpack(data, most)
 	}
-	return parseJSON(data)
+	return parseJSON(data, most)
 }
 
 // budget counts what one document has used up of the bounds.
 type budget struct {
 	depth  int
 	values int
-	items  [][]byte // bytes of the outermost array's items
+	most   int      // items of the outermost array
+	items  [][]byte // their bytes
 }
 
 func (b *budget) value() error {
@@ -74,6 +82,21 @@ func (b *budget) value() error {
 func (b *budget) enter() error {
 	if b.depth++; b.depth > MaxDepth {
 		return ErrDepth
+	}
+	return nil
+}
+
+// item keeps the bytes of an item of the outermost array; room tells whether
+// there may be another.
+func (b *budget) item(raw []byte) {
+	if b.depth == 1 {
+		b.items = append(b.items, raw)
+	}
+}
+
+func (b *budget) room() error {
+	if b.depth == 1 && len(b.items) == b.most {
+		return ErrItems
 	}
 	return nil
 }

@@ -129,6 +129,7 @@ func TestParseAtTheBounds(t *testing.T) {
 	}{
 		"depth":          {JSON, strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth)},
 		"depth, msgpack": {Msgpack, strings.Repeat("\x91", MaxDepth-1) + "\x90"},
+		"values":         {Msgpack, "\xdd\x00\x07\xff\xff" + strings.Repeat("\x01", MaxValues-1)},
 		"wide, not deep": {JSON, "[" + strings.Repeat("[],", MaxDepth) + "[]]"},
 		"wide, msgpack":  {Msgpack, "\xdc\x01\x00" + strings.Repeat("\x90", 256)},
 		"pair":           {JSON, `["\\ud800","\ud83d\ude00"]`},
@@ -177,6 +178,25 @@ func TestParseItems(t *testing.T) {
 		}
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%q: %s", c.data, d)
+		}
+	}
+}
+
+// TestParseUpTo: the bound is that of the outermost array alone.
+func TestParseUpTo(t *testing.T) {
+	for _, c := range []struct {
+		enc  Encoding
+		data string
+		want error
+	}{
+		{JSON, `[[1,2,3],2]`, nil},
+		{JSON, `[1,2,3]`, ErrItems},
+		{JSON, `{"a":[1,2,3]}`, nil},
+		{Msgpack, "\x92\x93\x01\x02\x03\x02", nil},
+		{Msgpack, "\x93\x01\x02\x03", ErrItems},
+	} {
+		if _, _, err := ParseUpTo(c.enc, []byte(c.data), 2); !errors.Is(err, c.want) {
+			t.Errorf("%q: %v", c.data, err)
 		}
 	}
 }
