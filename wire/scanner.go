@@ -125,10 +125,7 @@ func (s *Scanner) more(m *Members, end byte) bool {
 	case first:
 		return !s.odd
 	}
-	s.take(',')
-	if s.skip() == end {
-		s.odd = true // nothing after the comma
-	}
+	s.take(',') // that a member follows is seen by whoever reads it
 	return !s.odd
 }
 
