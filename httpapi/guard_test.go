@@ -38,55 +38,57 @@ func TestCheckBind(t *testing.T) {
 
 // The table is read as: a request with this Host, Origin and Authorization for
 // this path is answered with this status and code.
+var guardCases = []struct {
+	name, host, path string
+	origin, auth     []string
+	open             bool
+	status           int
+	code             string
+}{
+	{name: "loopback name", host: "localhost:8480", path: "/", open: true},
+	{name: "loopback name without port", host: "localhost", path: "/", open: true},
+	{name: "loopback address", host: "127.0.0.1:8480", path: "/", open: true},
+	{name: "loopback IPv6", host: "[::1]:8480", path: "/", open: true},
+	{name: "loopback IPv6 without port", host: "[::1]", path: "/", open: true},
+	{name: "rebound name", host: "evil.example:8480", path: "/", open: true, status: 403, code: "host-not-allowed"},
+	{name: "rebound name for health", host: "evil.example:8480", path: "/healthz", open: true, status: 403, code: "host-not-allowed"},
+	{name: "no host", host: "", path: "/", open: true, status: 403, code: "host-not-allowed"},
+	{name: "another address", host: "10.0.0.7:8480", path: "/", open: true, status: 403, code: "host-not-allowed"},
+	{name: "a probe by address", host: "10.0.0.7:8480", path: "/readyz", open: true},
+	{name: "name that begins alike", host: "localhost.evil.example", path: "/", open: true, status: 403, code: "host-not-allowed"},
+	{name: "configured name", host: "quota.EXAMPLE.com", path: "/", auth: []string{"Bearer s3cret"}},
+	{name: "configured name, root dot", host: "quota.example.com.:443", path: "/", auth: []string{"bearer s3cret"}},
+	{name: "configured with port", host: "gw:9999", path: "/", auth: []string{"Bearer s3cret"}},
+	{name: "below a configured name", host: "x.quota.example.com", path: "/", auth: []string{"Bearer s3cret"}, status: 403, code: "host-not-allowed"},
+
+	{name: "same origin", host: "localhost:8480", path: "/", origin: []string{"http://localhost:8480"}, open: true},
+	{name: "same origin behind TLS", host: "quota.example.com", path: "/", origin: []string{"https://quota.example.com"}, auth: []string{"Bearer s3cret"}},
+	{name: "default port said", host: "localhost:80", path: "/", origin: []string{"http://localhost"}, open: true},
+	{name: "other site", host: "localhost:8480", path: "/", origin: []string{"https://evil.example"}, open: true, status: 403, code: "origin-not-allowed"},
+	{name: "other port", host: "localhost:8480", path: "/", origin: []string{"http://localhost:3000"}, open: true, status: 403, code: "origin-not-allowed"},
+	{name: "sandboxed page", host: "localhost:8480", path: "/", origin: []string{"null"}, open: true, status: 403, code: "origin-not-allowed"},
+	{name: "two origins", host: "localhost:8480", path: "/", origin: []string{"http://localhost:8480", "http://localhost:8480"}, open: true, status: 403, code: "origin-not-allowed"},
+	{name: "empty origin", host: "localhost:8480", path: "/", origin: []string{""}, open: true, status: 403, code: "origin-not-allowed"},
+	{name: "other scheme", host: "localhost:8480", path: "/", origin: []string{"file://localhost:8480"}, open: true, status: 403, code: "origin-not-allowed"},
+	{name: "other site for health", host: "localhost:8480", path: "/healthz", origin: []string{"https://evil.example"}, open: true, status: 403, code: "origin-not-allowed"},
+
+	{name: "no token", host: "localhost", path: "/", status: 401, code: "unauthorized"},
+	{name: "wrong token", host: "localhost", path: "/", auth: []string{"Bearer s3cre"}, status: 401, code: "unauthorized"},
+	{name: "longer token", host: "localhost", path: "/", auth: []string{"Bearer s3crets"}, status: 401, code: "unauthorized"},
+	{name: "other scheme of authorization", host: "localhost", path: "/", auth: []string{"Basic s3cret"}, status: 401, code: "unauthorized"},
+	{name: "token alone", host: "localhost", path: "/", auth: []string{"s3cret"}, status: 401, code: "unauthorized"},
+	{name: "two authorizations", host: "localhost", path: "/", auth: []string{"Bearer s3cret", "Bearer x"}, status: 401, code: "unauthorized"},
+	{name: "metrics need it", host: "localhost", path: "/metrics", status: 401, code: "unauthorized"},
+	{name: "health does not", host: "localhost", path: "/healthz"},
+	{name: "readiness does not", host: "localhost", path: "/readyz"},
+	{name: "what looks like health does", host: "localhost", path: "/healthz/x", status: 401, code: "unauthorized"},
+}
+
 func TestGuard(t *testing.T) {
 	const token = "s3cret"
 	g := newGuard([]string{"Quota.example.com", "gw:8480"}, token)
 	open := newGuard(nil, "")
-	for _, c := range []struct {
-		name, host, path string
-		origin, auth     []string
-		open             bool
-		status           int
-		code             string
-	}{
-		{name: "loopback name", host: "localhost:8480", path: "/", open: true},
-		{name: "loopback name without port", host: "localhost", path: "/", open: true},
-		{name: "loopback address", host: "127.0.0.1:8480", path: "/", open: true},
-		{name: "loopback IPv6", host: "[::1]:8480", path: "/", open: true},
-		{name: "loopback IPv6 without port", host: "[::1]", path: "/", open: true},
-		{name: "rebound name", host: "evil.example:8480", path: "/", open: true, status: 403, code: "host-not-allowed"},
-		{name: "rebound name for health", host: "evil.example:8480", path: "/healthz", open: true, status: 403, code: "host-not-allowed"},
-		{name: "no host", host: "", path: "/", open: true, status: 403, code: "host-not-allowed"},
-		{name: "another address", host: "10.0.0.7:8480", path: "/", open: true, status: 403, code: "host-not-allowed"},
-		{name: "a probe by address", host: "10.0.0.7:8480", path: "/readyz", open: true},
-		{name: "name that begins alike", host: "localhost.evil.example", path: "/", open: true, status: 403, code: "host-not-allowed"},
-		{name: "configured name", host: "quota.EXAMPLE.com", path: "/", auth: []string{"Bearer s3cret"}},
-		{name: "configured name, root dot", host: "quota.example.com.:443", path: "/", auth: []string{"bearer s3cret"}},
-		{name: "configured with port", host: "gw:9999", path: "/", auth: []string{"Bearer s3cret"}},
-		{name: "below a configured name", host: "x.quota.example.com", path: "/", auth: []string{"Bearer s3cret"}, status: 403, code: "host-not-allowed"},
-
-		{name: "same origin", host: "localhost:8480", path: "/", origin: []string{"http://localhost:8480"}, open: true},
-		{name: "same origin behind TLS", host: "quota.example.com", path: "/", origin: []string{"https://quota.example.com"}, auth: []string{"Bearer s3cret"}},
-		{name: "default port said", host: "localhost:80", path: "/", origin: []string{"http://localhost"}, open: true},
-		{name: "other site", host: "localhost:8480", path: "/", origin: []string{"https://evil.example"}, open: true, status: 403, code: "origin-not-allowed"},
-		{name: "other port", host: "localhost:8480", path: "/", origin: []string{"http://localhost:3000"}, open: true, status: 403, code: "origin-not-allowed"},
-		{name: "sandboxed page", host: "localhost:8480", path: "/", origin: []string{"null"}, open: true, status: 403, code: "origin-not-allowed"},
-		{name: "two origins", host: "localhost:8480", path: "/", origin: []string{"http://localhost:8480", "http://localhost:8480"}, open: true, status: 403, code: "origin-not-allowed"},
-		{name: "empty origin", host: "localhost:8480", path: "/", origin: []string{""}, open: true, status: 403, code: "origin-not-allowed"},
-		{name: "other scheme", host: "localhost:8480", path: "/", origin: []string{"file://localhost:8480"}, open: true, status: 403, code: "origin-not-allowed"},
-		{name: "other site for health", host: "localhost:8480", path: "/healthz", origin: []string{"https://evil.example"}, open: true, status: 403, code: "origin-not-allowed"},
-
-		{name: "no token", host: "localhost", path: "/", status: 401, code: "unauthorized"},
-		{name: "wrong token", host: "localhost", path: "/", auth: []string{"Bearer s3cre"}, status: 401, code: "unauthorized"},
-		{name: "longer token", host: "localhost", path: "/", auth: []string{"Bearer s3crets"}, status: 401, code: "unauthorized"},
-		{name: "other scheme of authorization", host: "localhost", path: "/", auth: []string{"Basic s3cret"}, status: 401, code: "unauthorized"},
-		{name: "token alone", host: "localhost", path: "/", auth: []string{"s3cret"}, status: 401, code: "unauthorized"},
-		{name: "two authorizations", host: "localhost", path: "/", auth: []string{"Bearer s3cret", "Bearer x"}, status: 401, code: "unauthorized"},
-		{name: "metrics need it", host: "localhost", path: "/metrics", status: 401, code: "unauthorized"},
-		{name: "health does not", host: "localhost", path: "/healthz"},
-		{name: "readiness does not", host: "localhost", path: "/readyz"},
-		{name: "what looks like health does", host: "localhost", path: "/healthz/x", status: 401, code: "unauthorized"},
-	} {
+	for _, c := range guardCases {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := http.NewRequest("GET", "http://x"+c.path, nil)
 			if err != nil {

@@ -80,7 +80,9 @@ func TestBodyBound(t *testing.T) {
 			head, body = "Transfer-Encoding: chunked", httputil.NewChunkedWriter(conn)
 		}
 		fmt.Fprintf(conn, "POST /api/quota/events HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", head)
-		io.WriteString(body, oneEvent+strings.Repeat(" ", c.size-len(oneEvent)))
+		if _, err := io.WriteString(body, oneEvent+strings.Repeat(" ", c.size-len(oneEvent))); err != nil {
+			t.Errorf("%d bytes, chunked %v: the client could not send its body: %v", c.size, c.chunked, err)
+		}
 		body.Close()
 		if c.chunked {
 			io.WriteString(conn, "\r\n")

@@ -146,6 +146,7 @@ func (p *publication) settle(seq uint64, f *fault) {
 func messageID(subject string, message []byte) string {
 	h := sha256.New()
 	h.Write([]byte(subject))
+	h.Write([]byte{0})
 	h.Write(message)
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -161,6 +161,9 @@ func TestMessageIDs(t *testing.T) {
 		}
 		seen[m.id] = true
 	}
+	if messageID("quota.a", []byte("[]")) == messageID("quota.b", []byte("[]")) {
+		t.Error("the same array on two subjects has one id: the broker would drop the second")
+	}
 }
 
 func TestMsgpackEvents(t *testing.T) {
