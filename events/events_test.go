@@ -298,9 +298,9 @@ func TestFaultsAreBounded(t *testing.T) {
 }
 
 func TestAppendArray(t *testing.T) {
-	events := make([]Event, 20)
+	events := make([]Event, MaxEvents)
 	for i := range events {
-		events[i] = Event{Kind: Release, ID: strings.Repeat("i", i+1), APIKeyID: "k", RequestID: "r"}
+		events[i] = Event{Kind: Release, ID: strings.Repeat("i", i%40+1), APIKeyID: "k", RequestID: "r"}
 	}
 	for _, enc := range []wire.Encoding{wire.JSON, wire.Msgpack} {
 		items, scanned := decodeBoth(t, &Message{Subject: "quota.release", Data: AppendArray(nil, enc, events)})

@@ -20,6 +20,11 @@ func decodeBoth(t failer, m *Message) (items []Item, scanned bool) {
 	if len(items) == 0 {
 		t.Fatalf("%s %q: no item", m.Subject, m.Data)
 	}
+	for i := range items {
+		if d := cmp.Diff(Event{}, items[i].Event); items[i].Err != nil && d != "" {
+			t.Fatalf("%s %q: refused, and yet an event:\n%s", m.Subject, m.Data, d)
+		}
+	}
 	kind, _, rej := parseSubject(m.Subject)
 	if rej != nil || kind.IsConfig() || m.envelope().mode != plainMode {
 		return items, false

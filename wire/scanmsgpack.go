@@ -128,7 +128,8 @@ func (s *Scanner) msgpackInt() int64 {
 	}
 }
 
-// msgpackFloat reads a float from its shortest decimal, as the parser does.
+// msgpackFloat reads a float from its shortest decimal, as the parser does. The
+// words for what is not finite are no numbers, and so odd.
 func (s *Scanner) msgpackFloat(digits int) (v int64, exact bool) {
 	bits := 64
 	var f float64
@@ -137,10 +138,6 @@ func (s *Scanner) msgpackFloat(digits int) (v int64, exact bool) {
 		f = float64(math.Float32frombits(uint32(s.uint(4))))
 	} else {
 		f = math.Float64frombits(s.uint(8))
-	}
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		s.odd = true
-		return 0, false
 	}
 	var room [32]byte
 	return s.parse(string(strconv.AppendFloat(room[:0], f, 'g', -1, bits)), digits)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -196,6 +197,44 @@ func TestScannerTypedGivesUp(t *testing.T) {
 	}
 }
 
+// TestScannerMsgpackNumbers: integers and floats as counts of thousandths; what
+// overflows is odd and not wrapped.
+func TestScannerMsgpackNumbers(t *testing.T) {
+	for _, c := range []struct {
+		data string
+		want quota.Amount
+		ok   bool
+	}{
+		{"\x07", 7000, true},
+		{"\xff", -1000, true},
+		{"\xd3\xff\xff\xff\x17\x2b\x5a\xf0\x00", -1e15, true},
+		{"\xcb\x3f\xb9\x99\x99\x99\x99\x99\x9a", 100, true},
+		{"\xca\x3d\xcc\xcc\xcd", 100, true},
+		{"\xca\x3e\x4d\x4f\xdf", 201, true}, // 0.2005 in 32 bits; in 64 it is 0.20049999…
+		{"\xd3\x80\x00\x00\x00\x00\x00\x00\x00", 0, false},
+		{"\xd3\x7f\xff\xff\xff\xff\xff\xff\xff", 0, false},
+		{"\xcf\x80\x00\x00\x00\x00\x00\x00\x00", 0, false},
+		{"\xcb\x7f\xf8\x00\x00\x00\x00\x00\x01", 0, false},
+		{"\xcb\x7f\xf0\x00\x00\x00\x00\x00\x00", 0, false},
+		{"\xca\xff\x80\x00\x00", 0, false},
+	} {
+		s := NewScanner(c.data, Msgpack)
+		if got := s.Amount(quota.Tokens); s.Done() != c.ok || c.ok && got != c.want {
+			t.Errorf("%x: %d %v", c.data, got, s.Done())
+		}
+	}
+}
+
+// TestScannerIDLength: 256 bytes and no more.
+func TestScannerIDLength(t *testing.T) {
+	for n, want := range map[int]bool{256: true, 257: false} {
+		s := NewScanner(`"`+strings.Repeat("x", n)+`"`, JSON)
+		if s.ID(); s.Done() != want {
+			t.Errorf("%d bytes: %v", n, s.Done())
+		}
+	}
+}
+
 // TestShortNumbers: parseShort is quota.ParseFixed where it knows the number.
 func TestShortNumbers(t *testing.T) {
 	known := 0
@@ -215,6 +254,11 @@ func TestShortNumbers(t *testing.T) {
 	if known == 0 {
 		t.Error("it knew none")
 	}
+	for _, text := range []string{"9223372036854775807", "9223372036854775808", "9999999999999999999", "99999999999999999999", "1.0000000000"} {
+		if got, ok := parseShort(text, 0); ok {
+			t.Errorf("%s is not short, nor %d", text, got)
+		}
+	}
 	for _, text := range []string{"0", "-0", "7", "123456789", "0.000000001", "-999999999.999999999"} {
 		if _, ok := parseShort(text, 9); !ok {
 			t.Errorf("%s is common", text)
@@ -232,6 +276,14 @@ func TestUTC(t *testing.T) {
 		at, err := time.Parse(time.RFC3339, text)
 		if ok && (err != nil || got != at.UnixMilli()) {
 			t.Fatalf("%q: %d, not %d %v", text, got, at.UnixMilli(), err)
+		}
+	}
+	for _, text := range []string{
+		"2026-08-14T24:00:00Z", "2026-08-14T23:60:00Z", "2026-08-14T23:59:60Z", "2026-08-14T09:30:15:250Z", "2026-08-14T09:30:15.25xZ", "2026-13-14T09:30:15Z", "2026-00-14T09:30:15Z", "2026-08-00T09:30:15Z",
+		"2026/08-14T09:30:15Z", "2026-08/14T09:30:15Z", "2026-08-14 09:30:15Z", "2026-08-14T09.30:15Z", "2026-08-14T09:30.15Z", "2026-08-14T09:30:15z", "202a-08-14T09:30:15Z", "-026-08-14T09:30:15Z", "0000-02-01T00:00:00Z",
+	} {
+		if ms, ok := parseUTC(text); ok {
+			t.Errorf("%s is taken for %d", text, ms)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
