@@ -70,30 +70,27 @@ func (s *jsonScanner) item(i, _ int) (more, ok bool) {
 	return true, i == 0 || s.take(',')
 }
 
+// member reads the name up to the next quote and leaves what is between to the
+// comparison with the known names, none of which has an escape.
 func (s *jsonScanner) member(i, _ int) (name string, more, ok bool) {
-	if s.take('}') {
-		return "", false, true
+	c := s.peek()
+	if c == ',' && i > 0 {
+		s.pos++
+		c = s.peek()
+	} else if c == '}' || i > 0 {
+		s.pos++
+		return "", false, c == '}'
 	}
-	if i > 0 && !s.take(',') {
+	if c != '"' {
 		return "", false, false
 	}
-	name, ok = s.name()
-	return name, true, ok && s.take(':')
-}
-
-// name reads up to the next quote and leaves what is between to the comparison
-// with the known names, none of which has an escape.
-func (s *jsonScanner) name() (string, bool) {
-	if !s.take('"') {
-		return "", false
-	}
-	rest := s.doc[s.pos:]
+	rest := s.doc[s.pos+1:]
 	end := strings.IndexByte(rest, '"')
 	if end < 0 {
-		return "", false
+		return "", false, false
 	}
-	s.pos += end + 1
-	return rest[:end], true
+	s.pos += end + 2
+	return rest[:end], true, s.take(':')
 }
 
 func (s *jsonScanner) text() (string, bool) {
