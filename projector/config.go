@@ -37,7 +37,7 @@ func (s *State) foldPool(m *events.Message, e *events.Event) *events.Rejection {
 		}
 	}
 	s.dropPool(old)
-	s.putPool(doc, m.Seq)
+	s.putPool(doc, originOf(m, e))
 	s.touchConfig(tagPool, e.ConfigID)
 	return nil
 }
@@ -74,8 +74,8 @@ func (s *State) dropPool(p *pool) {
 }
 
 // putPool brings a checked document into force.
-func (s *State) putPool(doc *plans.Pool, revision uint64) {
-	p := &pool{doc: doc, revision: revision, alloc: make(map[ref]int, len(doc.Allocations)), others: -1}
+func (s *State) putPool(doc *plans.Pool, from origin) {
+	p := &pool{doc: doc, origin: from, alloc: make(map[ref]int, len(doc.Allocations)), others: -1}
 	p.at = int32(slices.Index(s.poolAt, nil))
 	if p.at < 0 {
 		p.at = int32(len(s.poolAt))
@@ -124,7 +124,7 @@ func (s *State) foldPlan(m *events.Message, e *events.Event) *events.Rejection {
 		if err := faults.Err(); err != nil {
 			return invalidConfig(err)
 		}
-		next = planEntry{dimensions: dimensions, revision: m.Seq}
+		next = planEntry{dimensions: dimensions, origin: originOf(m, e)}
 	}
 	conn := s.connRef(e.ConfigID)
 	if e.Delete {
@@ -141,7 +141,7 @@ func (s *State) foldPlan(m *events.Message, e *events.Event) *events.Rejection {
 
 // foldSettings puts or deletes the settings.
 func (s *State) foldSettings(m *events.Message, e *events.Event) *events.Rejection {
-	next := settings{doc: plans.DefaultSettings(), revision: m.Seq}
+	next := settings{doc: plans.DefaultSettings(), origin: originOf(m, e)}
 	if !e.Delete {
 		doc, faults := plans.ParseSettings(e.Document)
 		if err := faults.Err(); err != nil {
@@ -154,8 +154,18 @@ func (s *State) foldSettings(m *events.Message, e *events.Event) *events.Rejecti
 	return nil
 }
 
-// appendRevision begins a document's record.
-func appendRevision(revision uint64) []byte { return binary.AppendUvarint(nil, revision) }
+// append begins a document's record.
+func (o *origin) append(dst []byte) []byte {
+	dst = binary.AppendVarint(binary.AppendUvarint(dst, o.revision), o.time)
+	for _, text := range []string{o.actor, o.why} {
+		dst = append(binary.AppendUvarint(dst, uint64(len(text))), text...)
+	}
+	return dst
+}
+
+func (d *decoder) origin() origin {
+	return origin{revision: d.uint(), time: d.int(), actor: d.text(), why: d.text()}
+}
 
 func (s *State) touchConfig(tag byte, id string) { s.dirtyConf[confKey{tag, id}] = struct{}{} }
 
@@ -174,20 +184,20 @@ func (s *State) cutConfig(b Batch) (err error) {
 	return err
 }
 
-// confValue returns the record of a document: its revision and the document as
-// JSON; nil when it was deleted.
+// confValue returns the record of a document: where it comes from and the
+// document as JSON; nil when it was deleted.
 func (s *State) confValue(k confKey) []byte {
 	switch k.tag {
 	case tagPool:
 		if p := s.pools[k.id]; p != nil {
-			return plans.AppendPoolJSON(appendRevision(p.revision), p.doc)
+			return plans.AppendPoolJSON(p.append(nil), p.doc)
 		}
 	case tagPlan:
 		if e, ok := s.plans[s.conns.find(k.id)]; ok {
-			return plans.AppendPlanJSON(appendRevision(e.revision), k.id, e.dimensions)
+			return plans.AppendPlanJSON(e.append(nil), k.id, e.dimensions)
 		}
 	case tagSettings:
-		return plans.AppendSettingsJSON(appendRevision(s.settings.revision), &s.settings.doc)
+		return plans.AppendSettingsJSON(s.settings.append(nil), &s.settings.doc)
 	}
 	return nil
 }
@@ -195,7 +205,7 @@ func (s *State) confValue(k confKey) []byte {
 // loadConfig puts a stored document back into force.
 func (s *State) loadConfig(key, value []byte) error {
 	d := decoder{b: value}
-	revision := d.uint()
+	from := d.origin()
 	doc, err := wire.ParseJSON(d.b)
 	if d.bad || err != nil {
 		return corrupt("configuration", key)
@@ -206,17 +216,17 @@ func (s *State) loadConfig(key, value []byte) error {
 	case tagPool:
 		var p *plans.Pool
 		if p, faults = plans.ParsePool(id, doc); len(faults) == 0 {
-			s.putPool(p, revision)
+			s.putPool(p, from)
 		}
 	case tagPlan:
 		var e planEntry
 		if e.dimensions, faults = plans.ParsePlan(doc); len(faults) == 0 {
-			e.revision = revision
+			e.origin = from
 			s.plans[s.connRef(id)] = e
 		}
 	case tagSettings:
 		if s.settings.doc, faults = plans.ParseSettings(doc); len(faults) == 0 {
-			s.settings.revision = revision
+			s.settings.origin = from
 		}
 	}
 	if len(faults) > 0 {

@@ -110,6 +110,7 @@ func (s *State) appendPosition(dst []byte) []byte {
 	dst = binary.AppendVarint(dst, s.pos.Time)
 	dst = append(dst, s.pos.Hash[:]...)
 	dst = binary.AppendVarint(dst, s.logTime)
+	dst = binary.AppendUvarint(dst, s.lastConfig)
 	c := &s.counts
 	for _, n := range []uint64{c.Messages, c.Folded, c.Duplicates, c.Late, c.Clamped, c.Rejected} {
 		dst = binary.AppendUvarint(dst, n)

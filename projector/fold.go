@@ -106,6 +106,7 @@ func (s *State) applyMessage(m *events.Message, items []events.Item, ids []ident
 		verdict = rejected
 	}
 	if strings.HasPrefix(m.Subject, events.ConfigPrefix) {
+		s.lastConfig = m.Seq
 		s.verdicts.put(m.Seq, verdict)
 	}
 	s.counts.Messages++

@@ -63,7 +63,7 @@ func (s *State) loadPosition(value []byte) error {
 	}
 	s.pos.Seq, s.pos.Time = d.uint(), d.int()
 	copy(s.pos.Hash[:], d.bytes(len(s.pos.Hash)))
-	s.logTime = d.int()
+	s.logTime, s.lastConfig = d.int(), d.uint()
 	c := &s.counts
 	for _, n := range []*uint64{&c.Messages, &c.Folded, &c.Duplicates, &c.Late, &c.Clamped, &c.Rejected} {
 		*n = d.uint()

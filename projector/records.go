@@ -116,12 +116,14 @@ func take[T int64 | uint64](d *decoder, v T, n int) T {
 func (d *decoder) bytes(n int) []byte {
 	if d.bad || n < 0 || len(d.b) < n {
 		d.bad = true
-		return make([]byte, max(n, 0))
+		return nil
 	}
 	b := d.b[:n]
 	d.b = d.b[n:]
 	return b
 }
+
+func (d *decoder) text() string { return string(d.bytes(int(min(d.uint(), 1<<20)))) }
 
 func (d *decoder) counter() windows.Counter {
 	return windows.Counter{Index: d.int(), Curr: quota.Amount(d.int()), Prev: quota.Amount(d.int())}

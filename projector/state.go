@@ -3,6 +3,7 @@ package projector
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/quotashare/quotashare/events"
@@ -34,6 +35,9 @@ type State struct {
 	plans    map[ref]planEntry
 	settings settings
 	verdicts verdicts
+	// lastConfig is the sequence of the newest message under quota.config.>,
+	// folded or rejected: the next one must follow it.
+	lastConfig uint64
 
 	// Below is the fold's own; readers never look at it.
 	last       events.Message // at pos; its hash is computed when it is cut
@@ -59,8 +63,8 @@ type connection struct {
 
 // pool is a pool in force, made ready for decisions.
 type pool struct {
+	origin
 	doc      *plans.Pool
-	revision uint64
 	resolved *plans.Resolved
 	at       int32 // place in poolAt
 	conns    []ref // in pool order
@@ -70,13 +74,24 @@ type pool struct {
 }
 
 type planEntry struct {
+	origin
 	dimensions []plans.Dimension
-	revision   uint64
 }
 
 type settings struct {
-	doc      plans.Settings
-	revision uint64
+	origin
+	doc plans.Settings
+}
+
+// origin is where a document in force comes from.
+type origin struct {
+	revision   uint64 // stream sequence of its last event
+	time       int64  // the broker's timestamp of that event, epoch ms
+	actor, why string // who changed it and for what reason, as they say
+}
+
+func originOf(m *events.Message, e *events.Event) origin {
+	return origin{revision: m.Seq, time: m.Time, actor: strings.Clone(e.Actor), why: strings.Clone(e.Why)}
 }
 
 // historyKey names a minute row: what a key used on a connection in a minute.

@@ -41,6 +41,17 @@ func (s *State) Verdict(seq uint64) (rejected *events.Rejection, known bool) {
 	return s.verdicts.get(seq)
 }
 
+// LastConfig returns the sequence of the newest configuration message folded.
+func (s *State) LastConfig() uint64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.lastConfig
+}
+
+// Position returns the position of the last message folded. Its hash is that
+// of the last cut. For the one that folds.
+func (s *State) Position() Position { return s.pos }
+
 // Pool is a pool document in force. The document is not changed any more.
 type Pool struct {
 	Doc       *plans.Pool

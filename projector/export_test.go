@@ -1,0 +1,44 @@
+package projector
+
+import (
+	"encoding/binary"
+
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/windows"
+)
+
+// Counter returns a counter for tests to compare; key "" is the total.
+func (s *State) Counter(conn, key, model string, u quota.Unit, w quota.Window) windows.Counter {
+	k := pairKey{conn: s.conns.find(conn), key: s.names.find(key), model: s.names.find(model)}
+	if key != "" && k.key == 0 || model != "" && k.model == 0 {
+		return windows.Counter{}
+	}
+	return s.counters.get(s.counters.find(k), u, w)
+}
+
+// History returns the minute rows that the store holds, for tests to read.
+func (s *State) History(store Reader) (rows []string, err error) {
+	err = store.Scan([]byte{tagHistory}, []byte{tagHistory + 1}, func(key, value []byte) error {
+		minute := int64(binary.BigEndian.Uint32(key[1:]))
+		conn, name := ref(binary.BigEndian.Uint32(key[5:])), ref(binary.BigEndian.Uint32(key[9:]))
+		row := quota.FormatInstant(minute*minuteMillis) + " " + s.conns.id(conn) + " " + s.names.id(name)
+		amounts, err := decodeHistory(value)
+		for u, a := range amounts {
+			row += " " + a.Format(quota.Unit(u)) + " " + quota.Unit(u).String()
+		}
+		rows = append(rows, row)
+		return err
+	})
+	return rows, err
+}
+
+// SeenDays returns how many de-dup entries the store holds, by day.
+func SeenDays(store Reader) (days map[int64]int, err error) {
+	days = make(map[int64]int)
+	err = store.Scan([]byte{tagSeen}, []byte{tagSeen + 1}, func(key, _ []byte) error {
+		number, _, err := decodeSeenKey(key)
+		days[number]++
+		return err
+	})
+	return days, err
+}

@@ -1,0 +1,238 @@
+package projector_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/projector/memstore"
+	"github.com/quotashare/quotashare/projector/pebblestore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fataler is what testing.T and rapid.T share.
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+func must(t fataler, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+// fold applies the messages in runs of the given size.
+func fold(t fataler, s *projector.State, log []events.Message, size int) {
+	t.Helper()
+	var r projector.Run
+	for len(log) > 0 {
+		n := min(size, len(log))
+		r.Reset()
+		for _, m := range log[:n] {
+			r.Add(m)
+		}
+		must(t, s.Apply(&r))
+		log = log[n:]
+	}
+}
+
+func cut(t fataler, s *projector.State, store projector.Store) {
+	t.Helper()
+	b := store.NewBatch()
+	must(t, s.Cut(b))
+	must(t, store.Commit(b))
+	s.Committed()
+}
+
+func load(t fataler, store projector.Store) *projector.State {
+	t.Helper()
+	s, err := projector.Load(store)
+	must(t, err)
+	return s
+}
+
+// outcome is all that must be equal however a log was folded.
+type outcome struct {
+	Digest projector.Digest
+	Counts projector.Counts
+	Rest   []projector.Rejection
+}
+
+func finish(t fataler, s *projector.State, store projector.Store) outcome {
+	t.Helper()
+	cut(t, s, store)
+	d, err := s.Digest()
+	must(t, err)
+	rest, err := projector.Rejections(store, 1<<20)
+	must(t, err)
+	return outcome{Digest: d, Counts: s.Counts(), Rest: rest}
+}
+
+// plain folds the log in the simplest way there is: message by message, in
+// memory, one batch at the end.
+func plain(t fataler, log []events.Message) outcome {
+	t.Helper()
+	store := memstore.New()
+	s := projector.NewState(store)
+	fold(t, s, log, 1)
+	return finish(t, s, store)
+}
+
+func same(t fataler, want, got outcome, how string) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Fatalf("%s gives another state:\n%s", how, d)
+	}
+}
+
+// TestOneLawManyPaths: the state does not depend on batches, cuts, restarts or
+// the kind of store.
+func TestOneLawManyPaths(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		log := histories(40).Draw(t, "log")
+		want := plain(t, log)
+		store := memstore.New()
+		s := load(t, store)
+		for rest := log; len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "part")
+			fold(t, s, rest[:n], rapid.IntRange(1, 5).Draw(t, "run"))
+			rest = rest[n:]
+			switch rapid.IntRange(0, 2).Draw(t, "then") {
+			case 0:
+				cut(t, s, store)
+			case 1: // restart
+				cut(t, s, store)
+				s = load(t, store)
+			}
+		}
+		same(t, want, finish(t, s, store), "cutting and restarting")
+	})
+}
+
+// TestCrashesLoseNothing folds into Pebble, pulls the plug at random, and goes
+// on from wherever the store then is.
+func TestCrashesLoseNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		log := histories(30).Draw(t, "log")
+		want := plain(t, log)
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		fs := vfs.NewCrashableMem()
+		for range rapid.IntRange(1, 4).Draw(t, "crashes") {
+			store := openPebble(t, fs)
+			s := load(t, store)
+			rest := log[s.Position().Seq:]
+			for range rapid.IntRange(0, 3).Draw(t, "cuts") {
+				n := rapid.IntRange(0, len(rest)).Draw(t, "part")
+				fold(t, s, rest[:n], 7)
+				rest = rest[n:]
+				cut(t, s, store)
+				if rapid.Bool().Draw(t, "sync") {
+					must(t, store.Sync())
+				}
+			}
+			crashed := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: rng})
+			must(t, store.Close())
+			fs = crashed
+		}
+		store := openPebble(t, fs)
+		s := load(t, store)
+		fold(t, s, log[s.Position().Seq:], 7)
+		got := finish(t, s, store)
+		must(t, store.Close())
+		same(t, want, got, "crashing")
+	})
+}
+
+func openPebble(t fataler, fs vfs.FS) *pebblestore.Store {
+	t.Helper()
+	store, err := pebblestore.Open(pebblestore.Options{Dir: "state", FS: fs})
+	must(t, err)
+	return store
+}
+
+// TestTheBatchUnderWayIsRemembered: an id whose entry is being committed must
+// be found, before and after the commit has landed.
+func TestTheBatchUnderWayIsRemembered(t *testing.T) {
+	store := memstore.New()
+	s := projector.NewState(store)
+	event := func(seq uint64) []events.Message {
+		return []events.Message{{
+			Subject: "quota.consumption", Seq: seq, Time: start,
+			Data: []byte(`{"id":"1","apiKeyId":"a","connectionId":"c","time":1790000000000}`),
+		}}
+	}
+	fold(t, s, event(1), 1)
+	b := store.NewBatch()
+	must(t, s.Cut(b))
+	fold(t, s, event(2), 1)
+	if got := s.Counts().Duplicates; got != 1 {
+		t.Errorf("while the commit is under way: %d duplicates, want 1", got)
+	}
+	must(t, store.Commit(b))
+	s.Committed()
+	fold(t, s, event(3), 1)
+	if got := s.Counts(); got.Duplicates != 2 || got.Folded != 1 {
+		t.Errorf("after the commit: %+v, want 1 folded and 2 duplicates", got)
+	}
+}
+
+// TestStoresOfOtherMakingAreRefused: another version, half a store, or a
+// record that no fold wrote.
+func TestStoresOfOtherMakingAreRefused(t *testing.T) {
+	fresh := func() projector.Store {
+		store := memstore.New()
+		s := projector.NewState(store)
+		fold(t, s, []events.Message{{
+			Subject: "quota.consumption", Seq: 1, Time: start,
+			Data: []byte(`{"id":"1","apiKeyId":"a","connectionId":"c","provider":"kimi","model":"m","cost":{"tokens":5}}`),
+		}}, 1)
+		cut(t, s, store)
+		return store
+	}
+	for _, c := range []struct {
+		name string
+		harm func(store projector.Store, b projector.Batch) error
+		want error
+	}{
+		{"another version", func(store projector.Store, b projector.Batch) error {
+			v, _, err := store.Get([]byte("p"), nil)
+			v[0]++
+			return errors.Join(err, b.Set([]byte("p"), v))
+		}, projector.ErrVersion},
+		{"no position", func(_ projector.Store, b projector.Batch) error { return b.Delete([]byte("p")) }, projector.ErrCorrupt},
+		{"an id less", func(_ projector.Store, b projector.Batch) error {
+			return b.Delete([]byte("i\x01\x00\x00\x00\x01"))
+		}, projector.ErrCorrupt},
+		{"a counter of nobody", func(_ projector.Store, b projector.Batch) error {
+			return b.Set([]byte("c\x00\x00\x00\x09\x00\x00\x00\x00\x01"), make([]byte, 16))
+		}, projector.ErrCorrupt},
+		{"a counter cut short", func(_ projector.Store, b projector.Batch) error {
+			return b.Set([]byte("c\x00\x00\x00\x01\x00\x00\x00\x00\x01"), make([]byte, 15))
+		}, projector.ErrCorrupt},
+		{"a position cut short", func(_ projector.Store, b projector.Batch) error { return b.Set([]byte("p"), []byte{1, 1, 0}) }, projector.ErrCorrupt},
+		{"a provider of no id", func(_ projector.Store, b projector.Batch) error {
+			return b.Set([]byte("n\x00\x00\x00\x01"), []byte{99, 0})
+		}, projector.ErrCorrupt},
+		{"half a pool", func(_ projector.Store, b projector.Batch) error { return b.Set([]byte("ox"), []byte(`1{"name"`)) }, projector.ErrCorrupt},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store := fresh()
+			b := store.NewBatch()
+			must(t, c.harm(store, b))
+			must(t, store.Commit(b))
+			if _, err := projector.Load(store); !errors.Is(err, c.want) {
+				t.Errorf("Load: %v, want %v", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,205 @@
+package projector_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/projector/memstore"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
+)
+
+// TestTranscripts runs testdata/transcripts/*.txt: what is published, and what then is so.
+//
+//	at 2026-09-22T10:00:00Z       the broker's clock, for what follows
+//	publish <subject> [Header=v]  one message per line of input
+//	ask key=… connection=…|pool=… [model=…] [tokens=…]
+//	counts | pools | rejected | history | seen | config | records
+//	restart                       commit, and load from the store
+func TestTranscripts(t *testing.T) {
+	datadriven.Walk(t, "testdata/transcripts", func(t *testing.T, path string) {
+		x := &transcript{t: t, store: memstore.New()}
+		x.state = projector.NewState(x.store)
+		datadriven.RunTest(t, path, x.run)
+	})
+}
+
+type transcript struct {
+	t     *testing.T
+	store projector.Store
+	state *projector.State
+	clock int64
+	seq   uint64
+}
+
+func (x *transcript) run(t *testing.T, d *datadriven.TestData) string {
+	x.t = t
+	switch d.Cmd {
+	case "at":
+		at, err := quota.ParseInstant(d.CmdArgs[0].Key)
+		must(t, err)
+		x.clock = at
+		return ""
+	case "publish":
+		return x.publish(d)
+	case "ask":
+		return x.ask(d)
+	case "restart":
+		cut(t, x.state, x.store)
+		x.state = load(t, x.store)
+		return x.counts()
+	case "counts":
+		return x.counts()
+	case "pools":
+		return x.pools()
+	}
+	return x.look(d)
+}
+
+// look shows what only the store has.
+func (x *transcript) look(d *datadriven.TestData) string {
+	cut(x.t, x.state, x.store)
+	var out []string
+	switch d.Cmd {
+	case "rejected":
+		list, err := projector.Rejections(x.store, 100)
+		must(x.t, err)
+		for _, r := range list {
+			out = append(out, fmt.Sprintf("%d.%d %s", r.Seq, r.Index, r.Value))
+		}
+	case "history":
+		var err error
+		out, err = x.state.History(x.store)
+		must(x.t, err)
+	case "seen":
+		days, err := projector.SeenDays(x.store)
+		must(x.t, err)
+		for _, n := range []int64{20718, 20719, 20725, 20726, 20727} {
+			if days[n] > 0 {
+				out = append(out, fmt.Sprintf("%s: %d", time.Unix(n*86400, 0).UTC().Format(time.DateOnly), days[n]))
+			}
+		}
+	case "records":
+		must(x.t, x.store.Scan([]byte{0}, []byte{0xff}, func(key, value []byte) error {
+			out = append(out, fmt.Sprintf("%c %x = %x", key[0], key[1:], value))
+			return nil
+		}))
+	case "config":
+		out = append(out, fmt.Sprintf("last change: %d", x.state.LastConfig()))
+	default:
+		d.Fatalf(x.t, "unknown command")
+	}
+	return strings.Join(out, "\n")
+}
+
+// publish folds a message per line and says what became of each.
+func (x *transcript) publish(d *datadriven.TestData) string {
+	header := map[string][]string{}
+	for _, a := range d.CmdArgs[1:] {
+		header[a.Key] = a.Vals
+	}
+	var out []string
+	lines := strings.Split(d.Input, "\n") // no input: one empty body
+	for _, line := range lines {
+		x.seq++
+		before := x.state.Counts()
+		fold(x.t, x.state, []events.Message{{
+			Subject: d.CmdArgs[0].Key, Header: header, Data: []byte(strings.TrimSpace(line)), Seq: x.seq, Time: x.clock,
+		}}, 1)
+		out = append(out, x.became(before))
+	}
+	return strings.Join(out, "\n")
+}
+
+// became says what one message did to the counts.
+func (x *transcript) became(old projector.Counts) string {
+	now := x.state.Counts()
+	var words []string
+	for _, c := range []struct {
+		n    uint64
+		word string
+	}{
+		{now.Folded - old.Folded, "folded"},
+		{now.Duplicates - old.Duplicates, "duplicate"},
+		{now.Late - old.Late, "late"},
+		{now.Clamped - old.Clamped, "clamped"},
+	} {
+		if c.n > 0 {
+			words = append(words, times(c.word, c.n))
+		}
+	}
+	for i, reason := range projector.Reasons {
+		if n := now.ByReason[i] - old.ByReason[i]; n > 0 {
+			words = append(words, times("rejected "+string(reason), n))
+		}
+	}
+	if r, known := x.state.Verdict(x.seq); known && r != nil {
+		words = append(words, "because "+r.Message)
+	}
+	return strings.Join(words, ", ")
+}
+
+func times(word string, n uint64) string {
+	if n == 1 {
+		return word
+	}
+	return fmt.Sprintf("%s ×%d", word, n)
+}
+
+func (x *transcript) counts() string {
+	c := x.state.Counts()
+	return fmt.Sprintf("%d messages: %d folded, %d duplicates, %d late, %d clamped, %d rejected",
+		c.Messages, c.Folded, c.Duplicates, c.Late, c.Clamped, c.Rejected)
+}
+
+func (x *transcript) pools() string {
+	var out []string
+	for _, p := range x.state.Pools() {
+		line := fmt.Sprintf("%s %q revision %d created %s", p.Doc.ID, p.Doc.Name, p.Revision, quota.FormatInstant(p.Doc.CreatedAt))
+		for _, c := range p.Doc.Connections {
+			line += " " + c.ConnectionID
+		}
+		if p.Enforcing {
+			line += " enforcing"
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}
+
+// ask asks at the broker's clock and shows the dimensions as they are.
+func (x *transcript) ask(d *datadriven.TestData) string {
+	q := questions.Question{}
+	for _, a := range d.CmdArgs {
+		switch a.Key {
+		case "key":
+			q.APIKeyID = a.Vals[0]
+		case "connection":
+			q.ConnectionID = a.Vals[0]
+		case "pool":
+			q.Pool = a.Vals[0]
+		case "model":
+			q.Model = a.Vals[0]
+		default:
+			d.Fatalf(x.t, "unknown argument %s", a.Key)
+		}
+	}
+	asked := make([]projector.Asked, 1)
+	seq, _ := x.state.Gather([]questions.Question{q}, x.clock, asked)
+	a := asked[0].Facts.Decide(asked[0].Now)
+	out := fmt.Sprintf("%s at %s after message %d", a.Reason, quota.FormatInstant(asked[0].Now), seq)
+	if asked[0].Pool == nil {
+		return out
+	}
+	for _, l := range asked[0].Facts.Explain(a.Connection, asked[0].Now, nil) {
+		out += fmt.Sprintf("\n%s/%s: %s of %s by all, limit %s, share %s", l.Unit, l.Window,
+			l.Consumed.Format(l.Unit), l.ConsumedTotal.Format(l.Unit), l.Limit.Format(l.Unit), l.FairShare.Format(l.Unit))
+	}
+	return out
+}
