@@ -8,8 +8,8 @@ import (
 )
 
 // scanItems appends the events of a message of the common form. ok is false when
-// the message is of another form, or wrong in any way; then dst is as it was,
-// and decodeTree says what it is.
+// the message is of another form, or wrong in any way; then the items mean
+// nothing, and decodeTree says what it is.
 func scanItems(data []byte, enc wire.Encoding, kind Kind, dst []Item) (items []Item, ok bool) {
 	s := wire.NewScanner(string(data), enc)
 	start := len(dst)
@@ -17,12 +17,12 @@ func scanItems(data []byte, enc wire.Encoding, kind Kind, dst []Item) (items []I
 		dst = extend(dst)
 		dst[start].Raw = data
 		dst[start].Event.scan(&s, kind)
-		return cutUnless(s.Done(), dst, start)
+		return dst, s.Done()
 	}
 	members := s.Array()
 	for s.Item(&members) {
 		if len(dst)-start == MaxEvents {
-			return dst[:start], false
+			return nil, false
 		}
 		dst = extend(dst)
 		item := &dst[len(dst)-1]
@@ -30,14 +30,7 @@ func scanItems(data []byte, enc wire.Encoding, kind Kind, dst []Item) (items []I
 		item.Event.scan(&s, kind)
 		item.Raw = data[at:s.Offset():s.Offset()]
 	}
-	return cutUnless(s.Done() && len(dst) > start, dst, start)
-}
-
-func cutUnless(ok bool, dst []Item, start int) ([]Item, bool) {
-	if !ok {
-		dst = dst[:start]
-	}
-	return dst, ok
+	return dst, s.Done() && len(dst) > start
 }
 
 // extend adds an empty item in place; append would build it and copy it.

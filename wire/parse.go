@@ -87,7 +87,7 @@ func (b *budget) enter() error {
 }
 
 // item keeps the bytes of an item of the outermost array; room tells whether
-// there may be another.
+// there may be another. Within the last item there are not yet as many.
 func (b *budget) item(raw []byte) {
 	if b.depth == 1 {
 		b.items = append(b.items, raw)
@@ -95,7 +95,7 @@ func (b *budget) item(raw []byte) {
 }
 
 func (b *budget) room() error {
-	if b.depth == 1 && len(b.items) == b.most {
+	if len(b.items) == b.most {
 		return ErrItems
 	}
 	return nil
