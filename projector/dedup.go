@@ -1,8 +1,10 @@
 package projector
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"slices"
 )
 
 // idHash names an event: the first half of a SHA-256 over kind, source and id.
@@ -33,9 +35,17 @@ type dedup struct {
 	store Reader
 	days  []day // ascending
 	// fresh are the entries since the last cut, flying those being committed.
+	// The two maps take turns, so that neither has to grow again.
 	fresh, flying map[idHash]seen
+	sorted        []remembered // scratch of cut
 	keyBuf        []byte
 	valBuf        []byte
+}
+
+// remembered is one entry with its id.
+type remembered struct {
+	id idHash
+	seen
 }
 
 type day struct {
@@ -44,30 +54,39 @@ type day struct {
 }
 
 func newDedup(store Reader) *dedup {
-	return &dedup{store: store, fresh: make(map[idHash]seen)}
+	return &dedup{store: store, fresh: make(map[idHash]seen), flying: make(map[idHash]seen)}
 }
 
 // find returns the entry of the id if one is younger than Horizon at logTime.
 // The newest comes first: an id may be taken again after the horizon while its
 // older entry still lies in the store.
+//
+// The filters come before everything else, because they know the entries in
+// memory too: a new id is looked up in no map.
 func (d *dedup) find(h idHash, logTime int64) (seen, bool, error) {
-	if e, ok := d.fresh[h]; ok {
-		return e, live(e, logTime), nil
-	}
-	if e, ok := d.flying[h]; ok {
-		return e, live(e, logTime), nil
-	}
 	m := mask(h)
 	for i := len(d.days) - 1; i >= 0; i-- {
 		if !d.days[i].filter.perhaps(h, &m) {
 			continue
 		}
-		e, ok, err := d.load(d.days[i].number, h)
+		e, ok, err := d.entry(d.days[i].number, h)
 		if err != nil || ok {
 			return e, ok && live(e, logTime), err
 		}
 	}
 	return seen{}, false, nil
+}
+
+// entry returns the entry of the id in memory, of whatever day, else that of
+// the day in the store.
+func (d *dedup) entry(number int64, h idHash) (seen, bool, error) {
+	if e, ok := d.fresh[h]; ok {
+		return e, true, nil
+	}
+	if e, ok := d.flying[h]; ok {
+		return e, true, nil
+	}
+	return d.load(number, h)
 }
 
 func live(e seen, logTime int64) bool { return logTime-e.time < Horizon }
@@ -99,20 +118,27 @@ func (d *dedup) dayOf(number int64) *filter {
 }
 
 // cut writes the fresh entries into the batch and keeps them findable until
-// the commit is done.
-func (d *dedup) cut(b Batch) error {
-	d.fresh, d.flying = make(map[idHash]seen), d.fresh
-	var err error
+// the commit is done. They go in the order of their keys: a store that sorts,
+// as Pebble does, then finds the place of each beside the one before it, which
+// halves the cost of a commit.
+func (d *dedup) cut(b Batch) (err error) {
+	d.fresh, d.flying = d.flying, d.fresh
+	d.sorted = d.sorted[:0]
 	for h, e := range d.flying {
-		d.keyBuf = appendSeenKey(d.keyBuf[:0], e.time/dayMillis, h)
-		d.valBuf = appendSeen(d.valBuf[:0], e)
+		d.sorted = append(d.sorted, remembered{h, e})
+	}
+	slices.SortFunc(d.sorted, func(x, y remembered) int { return bytes.Compare(x.id[:], y.id[:]) })
+	for i := range d.sorted {
+		e := &d.sorted[i]
+		d.keyBuf = appendSeenKey(d.keyBuf[:0], e.time/dayMillis, e.id)
+		d.valBuf = appendSeen(d.valBuf[:0], e.seen)
 		err = errors.Join(err, b.Set(d.keyBuf, d.valBuf))
 	}
 	return err
 }
 
 // committed forgets the entries that the store has now.
-func (d *dedup) committed() { d.flying = nil }
+func (d *dedup) committed() { clear(d.flying) }
 
 // age drops the days of which every entry is past the horizon: the last
 // instant of day n is (n+1)·day − 1, and an entry dies Horizon after its time.
