@@ -51,8 +51,7 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request) error {
 // ask puts the questions and encodes the answer.
 func (q *asking) ask(d Decider, r *http.Request, enc wire.Encoding) (status int) {
 	n := len(q.req.Questions)
-	q.replies = slices.Grow(q.replies[:0], n)[:n]
-	clear(q.replies)
+	q.replies = slices.Grow(q.replies[:0], n)[:n] // empty: keep has cleared them
 	if n > 0 {
 		d.Decide(r.Context(), q.req.Questions, q.replies)
 	}
