@@ -135,17 +135,19 @@ func (p *process) stop() {
 	}
 }
 
-// up runs everything in one process over the data directory, where it was
-// before if it ran before.
-func up(t *testing.T, dir string, before *process) *process {
+// up runs everything in one process over the data directory.
+func up(t *testing.T, dir string) *process {
 	t.Helper()
-	natsAddr, httpAddr := "127.0.0.1:0", "127.0.0.1:0"
-	if before != nil {
-		natsAddr, httpAddr = strings.TrimPrefix(before.nats, "nats://"), strings.TrimPrefix(before.http, "http://")
-	}
-	p := start(t, "quotashare", "up", "--data-dir", dir, "--nats-addr", natsAddr, "--http-addr", httpAddr, "--sync", "100ms")
+	p := upAt(t, dir, "127.0.0.1:0", "127.0.0.1:0")
 	p.awaitReady()
 	return p
+}
+
+// upAt is up at addresses of the caller's, without waiting for the fold. Nobody
+// cuts the power here, and syncs every 100 ms save the machine thousands.
+func upAt(t *testing.T, dir, natsAddr, httpAddr string) *process {
+	t.Helper()
+	return start(t, "quotashare", "up", "--data-dir", dir, "--nats-addr", natsAddr, "--http-addr", httpAddr, "--sync", "100ms")
 }
 
 // run runs a program to its end and returns what it prints.

@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"log/slog"
-	"net/url"
 	"path/filepath"
 	"testing"
 	"time"
@@ -27,14 +26,9 @@ type broker struct {
 
 func startBroker(t *testing.T) *broker {
 	t.Helper()
-	b := &broker{t: t, dir: filepath.Join(t.TempDir(), "nats"), addr: "127.0.0.1:-1"}
+	b := &broker{t: t, dir: filepath.Join(t.TempDir(), "nats"), addr: freeAddr(t)}
 	b.start()
 	t.Cleanup(b.stop)
-	u, err := url.Parse(b.url())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.addr = u.Host
 	return b
 }
 

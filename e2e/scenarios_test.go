@@ -137,7 +137,7 @@ func (s *scenario) check(t *testing.T, answers []answer) {
 // A client in another language and with other code sees every scenario as it is
 // written down.
 func TestScenariosFromNode(t *testing.T) {
-	p := up(t, t.TempDir(), nil)
+	p := up(t, t.TempDir())
 	cases := scenarios(t)
 	var input strings.Builder
 	for i := range cases {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strconv"
 	"testing"
 	"time"
@@ -146,8 +147,14 @@ type dimension struct {
 	Limit, FairShare, Consumed, ConsumedTotal json.Number
 }
 
+// quoted is an amount as a string, which is what msgpack has and JSON has not.
+var quoted = regexp.MustCompile(`"(limit|fairShare|consumed|consumedTotal)":"`)
+
 func parseAnswer(t *testing.T, data []byte) answer {
 	t.Helper()
+	if quoted.Match(data) {
+		t.Errorf("an amount is a string: %s", data)
+	}
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {
 		t.Fatalf("the answer is no JSON: %v\n%s", err, data)

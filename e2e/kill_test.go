@@ -1,0 +1,110 @@
+package e2e
+
+import (
+	"net"
+	"strconv"
+	"testing"
+
+	"github.com/quotashare/quotashare/httpapi"
+)
+
+// kills is how often a test kills.
+func kills() int {
+	if long() {
+		return 50
+	}
+	return 10
+}
+
+// freeAddr returns an address that a program can come back to. It is below the
+// ports that the system gives to outgoing connections: one of those could take
+// it while the program is down.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	d := dice(t)
+	for range 100 {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(20_000+d.IntN(10_000)))
+		if l, err := net.Listen("tcp", addr); err == nil {
+			l.Close()
+			return addr
+		}
+	}
+	t.Fatal("no free port between 20000 and 30000")
+	return ""
+}
+
+// A process that is killed at any moment loses nothing that was acknowledged
+// and counts nothing twice.
+func TestKilledWhilePublishersSend(t *testing.T) {
+	d, dir := dice(t), t.TempDir()
+	addr := freeAddr(t)
+	p := upAt(t, dir, addr, "127.0.0.1:0")
+	nc := connect(t, p.nats)
+	configure(t, jetStream(t, nc))
+	pub := startPublishers(t, p.nats, d)
+	for range kills() {
+		pub.await(d.IntN(400))
+		p.kill()
+		p = upAt(t, dir, addr, "127.0.0.1:0")
+		if d.IntN(3) == 0 {
+			continue // killed again while it catches up
+		}
+		p.awaitReady()
+	}
+	p.awaitReady()
+	list, last := pub.finish()
+	t.Logf("%d events, last sequence %d", len(list), last)
+	mustBeAsAcknowledged(t, p, list, last)
+}
+
+// Only the decider is killed; the log lives on and grows meanwhile.
+func TestKilledDecider(t *testing.T) {
+	d := dice(t)
+	front := start(t, "ingest", "--data-dir", t.TempDir(), "--nats-addr", freeAddr(t), "--http-addr", "127.0.0.1:0", "--sync", "100ms")
+	args := []string{"--data-dir", t.TempDir(), "--store-nats-url", front.nats, "--http-addr", "127.0.0.1:0"}
+	p := start(t, "decider", args...)
+	nc := connect(t, front.nats)
+	configure(t, jetStream(t, nc))
+	pub := startPublishers(t, front.nats, d)
+	for range kills() {
+		pub.await(d.IntN(400))
+		p.kill()
+		pub.await(d.IntN(50))
+		p = start(t, "decider", args...)
+		if d.IntN(3) > 0 {
+			p.awaitReady()
+		}
+	}
+	p.awaitReady()
+	list, last := pub.finish()
+	t.Logf("%d events, last sequence %d", len(list), last)
+	mustBeAsAcknowledged(t, p, list, last)
+	p.stop()
+	front.stop()
+}
+
+// mustBeAsAcknowledged compares the process's totals with what was acknowledged
+// and its state with what the log gives from scratch.
+func mustBeAsAcknowledged(t *testing.T, p *process, list []usage, last uint64) {
+	t.Helper()
+	nc := connect(t, p.nats)
+	// Copies of what was sent twice may still arrive behind the last
+	// acknowledged message; with their publishers' connections closed or
+	// flushed no more can come.
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	got := p.at(last)
+	mustCount(t, nc, list)
+	mustEqualFreshFold(t, nc, got.http())
+	if got.Counts.Folded != uint64(len(list))+2 { // the pool and the plan
+		t.Errorf("%d events are folded, want %d", got.Counts.Folded, len(list)+2)
+	}
+	if got.Counts.Rejected != 0 {
+		t.Errorf("%d events are rejected", got.Counts.Rejected)
+	}
+}
+
+func (s state) http() httpapi.State {
+	return httpapi.State{AppliedSeq: s.AppliedSeq, LastSeq: s.LastSeq, Digest: s.Digest, Counts: httpapi.Counts(s.Counts)}
+}
