@@ -57,9 +57,11 @@ func Run(ctx context.Context, parts Parts, cfg config.Config, log *slog.Logger, 
 	case err := <-done:
 		return err
 	case <-ctx.Done():
+		log.Info("stopping")
 	}
 	select {
 	case err := <-done:
+		log.Info("stopped")
 		return err
 	case <-time.After(stopWithin):
 		return errSlow

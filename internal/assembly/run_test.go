@@ -1,0 +1,251 @@
+package assembly
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/quotashare/quotashare/config"
+	"github.com/quotashare/quotashare/internal/program"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// process is a running assembly.
+type process struct {
+	Listening
+	log  *logged
+	stop context.CancelFunc
+	done chan error
+}
+
+// logged is a log that may be read while it is written.
+type logged struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// begin runs parts without waiting for anything.
+func begin(t *testing.T, parts Parts, cfg config.Config) (*process, chan Listening) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	p := &process{log: &logged{}, stop: stop, done: make(chan error, 1)}
+	started := make(chan Listening, 1)
+	go func() {
+		p.done <- Run(ctx, parts, cfg, program.Logger(p.log, slog.LevelInfo), func(l Listening) { started <- l })
+	}()
+	return p, started
+}
+
+// start runs parts and waits until they listen.
+func start(t *testing.T, parts Parts, cfg config.Config) *process {
+	t.Helper()
+	p, started := begin(t, parts, cfg)
+	select {
+	case p.Listening = <-started:
+	case err := <-p.done:
+		t.Fatalf("%s ended: %v\n%s", parts.Name, err, p.log)
+	}
+	return p
+}
+
+// end stops it as a signal does.
+func (p *process) end(t *testing.T) {
+	t.Helper()
+	p.stop()
+	if err := <-p.done; err != nil {
+		t.Errorf("ended with %v\n%s", err, p.log)
+	}
+}
+
+func onFreePorts(t *testing.T) config.Config {
+	t.Helper()
+	c := config.Default()
+	c.DataDir, c.NATSAddr, c.HTTPAddr = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0"
+	return c
+}
+
+// ask sends one request and returns its status and body.
+func ask(t *testing.T, method, url, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Close = true // so that no idle connection outlives the test
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(data)
+}
+
+// until asks until the answer has the text.
+func until(t *testing.T, url, text string) {
+	t.Helper()
+	last := ""
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+		if _, last = ask(t, "GET", url, ""); strings.Contains(last, text) {
+			return
+		}
+	}
+	t.Fatalf("%s never says %q; at last %s", url, text, last)
+}
+
+// One process owns the log, two follow it: what goes in at one door comes out
+// at both others.
+func TestIngestAndDecidersShareALog(t *testing.T) {
+	front := start(t, Parts{Name: "ingest", OwnsLog: true}, onFreePorts(t))
+	defer front.end(t)
+	cfg := onFreePorts(t)
+	cfg.StoreDriver, cfg.StoreNATSURL = config.NATS, front.NATS
+	first := start(t, Parts{Name: "decider", Decides: true}, cfg)
+	defer first.end(t)
+	cfg.DataDir = t.TempDir()
+	second := start(t, Parts{Name: "decider", Decides: true}, cfg)
+	defer second.end(t)
+
+	status, body := ask(t, "POST", front.HTTP+"/api/quota/events", `{"id":"1","apiKeyId":"alice","connectionId":"demo"}`)
+	if status != 200 || !strings.Contains(body, `"seq":1`) {
+		t.Fatalf("the event: %d %s", status, body)
+	}
+	for _, d := range []*process{first, second} {
+		until(t, d.HTTP+"/readyz", "ok")
+		if _, body := ask(t, "GET", d.HTTP+"/api/quota/state?minSeq=1", ""); !strings.Contains(body, `"folded":1,`) {
+			t.Errorf("the state is %s", body)
+		}
+	}
+}
+
+func TestIngestTakesEventsAndNothingElse(t *testing.T) {
+	front := start(t, Parts{Name: "ingest", OwnsLog: true}, onFreePorts(t))
+	defer front.end(t)
+	for path, want := range map[string]int{
+		"/healthz": 200, "/readyz": 200, "/metrics": 200,
+		"/api/quota/state": 404, "/api/quota/pools": 404, "/api/quota/decide": 404, "/": 404,
+	} {
+		if status, body := ask(t, "GET", front.HTTP+path, ""); status != want {
+			t.Errorf("GET %s: %d, want %d: %s", path, status, want, body)
+		}
+	}
+}
+
+func TestADeciderAloneRefuses(t *testing.T) {
+	for _, driver := range []string{config.NATS, config.Embedded} {
+		cfg := onFreePorts(t)
+		cfg.StoreDriver = driver
+		p, _ := begin(t, Parts{Name: "decider", Decides: true}, cfg)
+		var faults config.Faults
+		if err := <-p.done; !errors.As(err, &faults) || !strings.Contains(err.Error(), "decider has no log of its own") {
+			t.Errorf("driver %s: error is %v", driver, err)
+		}
+		p.stop()
+	}
+}
+
+// A server that does not answer is waited for, and no log of our own begun.
+func TestAnExternalLogIsWaitedFor(t *testing.T) {
+	cfg := onFreePorts(t)
+	cfg.StoreDriver, cfg.StoreNATSURL = config.NATS, "nats://127.0.0.1:1"
+	p, started := begin(t, Parts{Name: "quotashare", OwnsLog: true, Decides: true}, cfg)
+	for !strings.Contains(p.log.String(), "the log does not answer; trying again") {
+		select {
+		case l := <-started:
+			t.Fatalf("it began at %+v", l)
+		case err := <-p.done:
+			t.Fatalf("it ended: %v", err)
+		default:
+		}
+	}
+	p.end(t)
+}
+
+func TestAnExternalLogGetsOurStreams(t *testing.T) {
+	other := start(t, Parts{Name: "ingest", OwnsLog: true}, onFreePorts(t))
+	defer other.end(t)
+	cfg := onFreePorts(t)
+	cfg.StoreDriver, cfg.StoreNATSURL = config.NATS, other.NATS
+	cfg.ConsumptionRetentionDays = 100
+	p := start(t, Parts{Name: "quotashare", OwnsLog: true, Decides: true}, cfg)
+	until(t, p.HTTP+"/readyz", "ok")
+	p.end(t)
+	for _, want := range []string{"a stream has other settings than ours", "stream=QUOTA", `setting="max age"`, "is=2160h0m0s", "ours=3120h0m0s"} {
+		if !strings.Contains(p.log.String(), want) {
+			t.Errorf("the log lacks %q:\n%s", want, p.log)
+		}
+	}
+	if p.Own {
+		t.Error("it claims somebody else's server")
+	}
+}
+
+// A client that streams for ever must not hold up the end.
+func TestAnOpenRequestDoesNotHoldUpTheEnd(t *testing.T) {
+	p := start(t, Parts{Name: "quotashare", OwnsLog: true, Decides: true}, onFreePorts(t))
+	until(t, p.HTTP+"/readyz", "ok")
+	body, writer := io.Pipe()
+	req, err := http.NewRequestWithContext(t.Context(), "POST", p.HTTP+"/api/quota/events", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-ndjson")
+	req.Close = true
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			res.Body.Close()
+		}
+	}()
+	fmt.Fprintln(writer, `{"apiKeyId":"alice","connectionId":"demo"}`)
+	until(t, p.HTTP+"/api/quota/state", `"folded":1,`)
+	began := time.Now()
+	p.end(t)
+	if took := time.Since(began); took > stopWithin {
+		t.Errorf("it took %s", took)
+	}
+	writer.Close()
+	<-answered
+}
+
+func TestTokensGuardWhatOthersCanReach(t *testing.T) {
+	r := &run{cfg: config.Default()}
+	r.cfg.APIToken = "secret"
+	if got := r.natsToken(); got != "" {
+		t.Errorf("on loopback clients need the token %q", got)
+	}
+	r.cfg.NATSAddr = "0.0.0.0:4222"
+	if got := r.natsToken(); got != "secret" {
+		t.Errorf("beyond loopback clients need the token %q", got)
+	}
+}
