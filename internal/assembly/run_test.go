@@ -238,6 +238,35 @@ func TestAnOpenRequestDoesNotHoldUpTheEnd(t *testing.T) {
 	<-answered
 }
 
+// One that does not even notice is cut off.
+func TestAStuckRequestIsCutOff(t *testing.T) {
+	l, err := listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entered := make(chan struct{})
+	s := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-r.Context().Done()
+	})}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, l, s) }()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		if res, err := http.Get("http://" + l.Addr().String()); err == nil {
+			res.Body.Close()
+		}
+	}()
+	<-entered
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	<-gone
+}
+
 func TestTokensGuardWhatOthersCanReach(t *testing.T) {
 	r := &run{cfg: config.Default()}
 	r.cfg.APIToken = "secret"
