@@ -14,13 +14,14 @@ import (
 
 // TestTranscripts runs the transcripts in testdata. Their commands:
 //
-//	publish subject=S [msgpack] [count]
+//	publish subject=S [msgpack] [hex] [repeat=N] [count]
 //	[Header: value]…
 //	[body]
 //
 // gives the items of the message: the event as Append writes it and what it
 // counts, or why there is none. msgpack sends the JSON body as msgpack, hex
-// takes it as hex digits, count shows the numbers of items only.
+// takes it as hex digits, repeat makes an array of N of it, count shows the
+// number of items only.
 //
 //	golden subject=S
 //	body
@@ -53,7 +54,6 @@ func TestTranscripts(t *testing.T) {
 func transcriptMessage(t *testing.T, d *datadriven.TestData) *Message {
 	m := &Message{}
 	d.ScanArgs(t, "subject", &m.Subject)
-	m.Subject = strings.ReplaceAll(m.Subject, "_", " ")
 	body := d.Input
 	for {
 		line, rest, _ := strings.Cut(body, "\n")
