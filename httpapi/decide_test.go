@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -99,17 +100,28 @@ func TestDecideMemoryIsNotShared(t *testing.T) {
 	}
 }
 
+// deadlined remembers until when an answer may be written.
+type deadlined struct {
+	*httptest.ResponseRecorder
+	write time.Time
+}
+
+// SetWriteDeadline is for http.ResponseController.
+func (d *deadlined) SetWriteDeadline(t time.Time) error {
+	d.write = t
+	return nil
+}
+
 // A caller may wait longer for an answer than the server writes for others.
 func TestDecideMayWaitLongerThanWriting(t *testing.T) {
-	d := newDouble()
-	d.decide = func(_ questions.Question, r *questions.Reply) {
-		<-time.After(60 * time.Millisecond)
-		r.HTTPStatus, r.RetryAfterMs = 200, -1
-	}
-	srv := serve(t, d, Config{}, func(s *server) { s.http.WriteTimeout = 20 * time.Millisecond })
-	got := srv.transcript(t, "POST /api/quota/decide\n\n"+`{"apiKeyId":"a","connectionId":"c","maxWaitMs":60000}`)
-	if !strings.HasPrefix(got, "200\n") {
-		t.Errorf("answered %s", got)
+	srv := prepare(t, Config{Engine: newDouble()})
+	const wait = 600_000
+	body := fmt.Sprintf(`[{"apiKeyId":"a","connectionId":"c"},{"apiKeyId":"a","connectionId":"c","maxWaitMs":%d}]`, wait)
+	w := &deadlined{ResponseRecorder: httptest.NewRecorder()}
+	begin := time.Now()
+	srv.api.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost/api/quota/decide", strings.NewReader(body)))
+	if least := begin.Add(wait * time.Millisecond); w.Code != 200 || !w.write.After(least) {
+		t.Errorf("answered %d, to be written until %s, want 200 and after %s", w.Code, w.write, least)
 	}
 }
 
