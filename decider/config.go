@@ -240,7 +240,8 @@ func (e *Engine) Rejected(ctx context.Context, offset, limit int) ([]events.Reje
 	}
 	state := s.CachedInfo().State
 	var list []events.Rejected
-	for seq := state.FirstSeq + uint64(offset); seq <= state.LastSeq && len(list) < limit; seq++ {
+	// An empty stream begins at 0, where no message can be.
+	for seq := max(state.FirstSeq, 1) + uint64(offset); seq <= state.LastSeq && len(list) < limit; seq++ {
 		m, err := s.GetMsg(ctx, seq)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			continue
