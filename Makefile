@@ -3,6 +3,7 @@
 
 GO      ?= go
 BIN     := bin
+NODE_PACKAGES := e2e/node/node_modules/.package-lock.json
 # What a fuzz target gets per run, and the bench's shortest round.
 FUZZTIME  ?= 20s
 BENCHTIME ?= 1s
@@ -22,8 +23,12 @@ build: ## build the programs into bin/
 	$(GO) build -trimpath -o $(BIN)/ ./cmd/...
 
 .PHONY: test
-test: ## run every test, with the race detector (needs gcc and Node)
+test: $(NODE_PACKAGES) ## run every test, with the race detector (needs gcc and Node)
 	$(GO) test -race -timeout 10m ./...
+
+# The packages of the tests' client that is not Go.
+$(NODE_PACKAGES): e2e/node/package-lock.json
+	cd e2e/node && npm ci --no-audit --no-fund
 
 .PHONY: lint
 lint: ## format, vet, staticcheck, known vulnerabilities, and the rules of the house

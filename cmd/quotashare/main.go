@@ -6,6 +6,8 @@ import (
 	"context"
 	"os"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/quotashare/quotashare/internal/program"
 )
 
@@ -23,6 +25,7 @@ type cli struct {
 	Decide   decideCmd   `cmd:"" help:"Ask whether a key may use a connection now."`
 	State    stateCmd    `cmd:"" help:"Say how far the engine has folded the log."`
 	Rejected rejectedCmd `cmd:"" help:"List the events that could not be folded, and why."`
+	Bench    benchCmd    `cmd:"" help:"Measure the engine beside its bare parts, on this machine."`
 }
 
 // command is what every command does.
@@ -33,12 +36,12 @@ type command interface {
 // run is the whole program.
 func run(ctx context.Context, p program.Process) int {
 	var c cli
-	k, err := p.Parse(&c, "Fair shares of one LLM provider account for many API keys.")
+	k, err := p.Parse(&c, "Fair shares of one LLM provider account for many API keys.", kong.Vars{"measures": measures()})
 	if err != nil {
 		return program.Report(p.Stderr, p.Name, err)
 	}
 	picked := map[string]command{
-		"up": &c.Up, "import": &c.Import, "decide": &c.Decide, "state": &c.State, "rejected": &c.Rejected,
+		"up": &c.Up, "import": &c.Import, "decide": &c.Decide, "state": &c.State, "rejected": &c.Rejected, "bench": &c.Bench,
 	}
 	return program.Report(p.Stderr, p.Name, picked[k.Selected().Name].run(ctx, p))
 }

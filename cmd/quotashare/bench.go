@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/quotashare/quotashare/bench"
+	"github.com/quotashare/quotashare/internal/program"
+)
+
+type benchCmd struct {
+	Only  []string `placeholder:"NAME,…" help:"Measure only these, or those that begin so: ${measures}."`
+	Quick bool     `help:"Take seconds in place of minutes: shows that it works, its figures say little."`
+	Dir   string   `placeholder:"DIR" help:"Where the data lies meanwhile; nothing is left there."`
+	JSON  bool     `name:"json" help:"Print JSON in place of a table."`
+}
+
+func (b *benchCmd) run(ctx context.Context, p program.Process) error {
+	o := bench.Options{Quick: b.Quick, Only: b.Only, Dir: b.Dir, JSON: b.JSON}
+	if program.Terminal(p.Stderr) {
+		o.Progress = func(name string) { fmt.Fprintf(p.Stderr, "measuring %s\n", name) }
+	}
+	return bench.Main(ctx, o, p.Stdout)
+}
+
+// measures are the names for the help.
+func measures() string { return strings.Join(bench.Names(), ", ") }

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// block is a fenced block of a document.
+type block struct {
+	lang, text string
+	line       int
+}
+
+// blocks returns the fenced blocks of a Markdown text.
+func blocks(t *testing.T, text string) []block {
+	t.Helper()
+	var all []block
+	var open *block
+	for i, line := range strings.Split(text, "\n") {
+		lang, fence := strings.CutPrefix(line, "```")
+		switch {
+		case fence && open == nil:
+			open = &block{lang: lang, line: i + 1}
+		case fence:
+			all, open = append(all, *open), nil
+		case open != nil:
+			open.text += line + "\n"
+		}
+	}
+	if open != nil {
+		t.Fatalf("the block of line %d has no end", open.line)
+	}
+	return all
+}
+
+// TestReadme runs README.md: every block of sh, in their order, against an
+// engine of its own, and holds what it prints against the block of text that
+// follows. There … stands for anything.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(repo(t), "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script := "up\nsymlink examples -> $REPO/examples\nmkdir bin\nexec bash -c 'ln -s \"$(command -v quotashare)\" bin/quotashare'\n"
+	ran := 0
+	for i, all := 0, blocks(t, string(readme)); i < len(all); i++ {
+		if all[i].lang != "sh" {
+			continue
+		}
+		ran++
+		name := fmt.Sprintf("line-%d.sh", all[i].line)
+		write(t, filepath.Join(dir, name), onOurPorts(all[i].text))
+		script += fmt.Sprintf("exec bash -euo pipefail %s\n", filepath.Join(dir, name))
+		if i+1 < len(all) && all[i+1].lang == "text" {
+			script += "stdout '" + pattern(all[i+1].text) + "'\n"
+		}
+	}
+	if ran < 5 {
+		t.Fatalf("README.md has %d blocks to run: is it still a guide?", ran)
+	}
+	write(t, filepath.Join(dir, "readme.txtar"), script)
+	p := params(dir)
+	setup := p.Setup
+	p.Setup = func(env *testscript.Env) error {
+		env.Setenv("REPO", repo(t))
+		return setup(env)
+	}
+	testscript.Run(t, p)
+}
+
+// onOurPorts makes the commands find the test's engine: README.md has the
+// default addresses, which may be taken here.
+func onOurPorts(text string) string {
+	return strings.NewReplacer("127.0.0.1:8480", "$QUOTA_HTTP_ADDR", "/tmp/", "$WORK/").Replace(unquoteURLs(text))
+}
+
+// quotedURL is a URL in single quotes, in which no variable would be replaced.
+var quotedURL = regexp.MustCompile(`'(http://127\.0\.0\.1:8480[^']*)'`)
+
+func unquoteURLs(text string) string { return quotedURL.ReplaceAllString(text, `"$1"`) }
+
+// pattern is the regular expression of an expected output: all of it.
+func pattern(text string) string {
+	quoted := regexp.QuoteMeta(strings.TrimSuffix(text, "\n"))
+	quoted = strings.NewReplacer("…", ".*", "\n", `\n`).Replace(quoted)
+	return `\A` + strings.ReplaceAll(quoted, "'", "''") + `\n*\z`
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Documents point at files; those must be there.
+func TestLinksLeadSomewhere(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	docs, err := filepath.Glob(filepath.Join(repo(t), "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := filepath.Glob(filepath.Join(repo(t), "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	adrs, err := filepath.Glob(filepath.Join(repo(t), "docs", "*", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, doc := range append(append(docs, more...), adrs...) {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(doc), m[1])); err != nil {
+				t.Errorf("%s: %s is not there", filepath.Base(doc), m[1])
+			}
+		}
+	}
+}
