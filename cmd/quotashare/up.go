@@ -28,14 +28,18 @@ func (c *upCmd) run(ctx context.Context, p program.Process) error {
 func greet(w io.Writer, l assembly.Listening) {
 	fmt.Fprint(w, "quotashare is up.\n\n")
 	l.Print(w)
+	token := ""
+	if l.Token {
+		token = " -H \"authorization: Bearer $" + config.Variable("api-token") + "\""
+	}
 	fmt.Fprintf(w, `
 Try, in another terminal:
 
-  curl %[1]s/api/quota/events -H 'content-type: application/json' \
+  curl %[1]s/api/quota/events -H 'content-type: application/json'%[3]s \
     -d '{"apiKeyId":"alice","connectionId":"demo","cost":{"tokens":1200}}'
 
   bin/quotashare decide alice --connection demo --http-addr %[2]s
 
 README.md goes on from there. Ctrl-C stops; what was acknowledged stays.
-`, l.HTTP, l.HTTP[len("http://"):])
+`, l.HTTP, l.HTTP[len("http://"):], token)
 }

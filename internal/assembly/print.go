@@ -11,6 +11,7 @@ type Listening struct {
 	HTTP    string // URL
 	DataDir string
 	Own     bool // the NATS server is this process
+	Token   bool // HTTP asks for one
 }
 
 // Print says it in plain words.

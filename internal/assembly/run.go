@@ -93,6 +93,9 @@ func (r *run) live(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	for _, s := range r.cfg.Given {
+		r.log.Warn("this setting is not used yet; the engine goes by its default", "setting", s.Name, "given", s.Value)
+	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serve(gctx, listener, httpapi.NewServer(handler, r.log)) })
 	if r.parts.Decides {
@@ -122,7 +125,8 @@ func (r *run) natsLoopback() bool {
 
 func (r *run) listening(listener net.Listener, l *logOf) Listening {
 	return Listening{
-		NATS: l.conn.ConnectedUrlRedacted(), HTTP: "http://" + listener.Addr().String(), DataDir: r.cfg.DataDir, Own: l.server != nil,
+		NATS: l.conn.ConnectedUrlRedacted(), HTTP: "http://" + listener.Addr().String(), DataDir: r.cfg.DataDir,
+		Own: l.server != nil, Token: r.cfg.APIToken != "",
 	}
 }
 

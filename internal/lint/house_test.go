@@ -61,6 +61,16 @@ func TestTheFoldReadsNoClock(t *testing.T) {
 	}
 }
 
+func TestTestsNeitherSleepNorSkip(t *testing.T) {
+	for _, p := range load(t) {
+		for _, f := range p.Files {
+			if f.Test {
+				report(t, CheckTests(f))
+			}
+		}
+	}
+}
+
 func TestSizes(t *testing.T) {
 	for _, p := range load(t) {
 		for _, f := range p.Files {

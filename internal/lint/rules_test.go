@@ -53,7 +53,7 @@ func TestBoundariesFindWhatCrossesThem(t *testing.T) {
 		{"ingest/a.go", importing("ingest", "github.com/nats-io/nats-server/v2/server"), nil},
 		{"decider/a.go", importing("decider", "github.com/alecthomas/kong"), []string{"command lines belong to programs"}},
 		{"cmd/decider/a.go", importing("main", "github.com/alecthomas/kong", own+"decider", own+"ingest"), nil},
-		{"helpers/a.go", importing("helpers"), []string{"package helpers has no boundary"}},
+		{"misc/a.go", importing("misc"), []string{"package misc has no boundary"}},
 	}
 	for _, tt := range tests {
 		p, _ := parse(t, tt.path, tt.text)
@@ -98,6 +98,23 @@ func TestPurityFindsWhatIsImpure(t *testing.T) {
 func TestClockIsFoundWhereverItIsRead(t *testing.T) {
 	_, f := parse(t, "projector/fold.go", "package projector\nfunc f() { defer func() { _ = time.Since(x) }(); var y float64 }")
 	want(t, CheckClock(f), "projector/fold.go:2: time.Since")
+}
+
+func TestSleepsAndSkipsAreFound(t *testing.T) {
+	tests := []struct {
+		text string
+		want []string
+	}{
+		{"func f() { time.Sleep(1) }", []string{"wait for an event"}},
+		{"import _ \"testing/synctest\"\nfunc f() { time.Sleep(1) }", nil},
+		{"func f() { t.Skip() }", []string{"t.Skip: a skipped test is green"}},
+		{"func f() { b.SkipNow() }", []string{"b.SkipNow"}},
+		{"func f() { s.Skip(); time.After(1) }", nil},
+	}
+	for _, tt := range tests {
+		_, f := parse(t, "a/a_test.go", "package a\n"+tt.text)
+		want(t, CheckTests(f), tt.want...)
+	}
 }
 
 func TestSizesAreCounted(t *testing.T) {

@@ -3,6 +3,7 @@ package lint
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 	"strings"
 )
 
@@ -31,6 +32,33 @@ func CheckSizes(f *File) []Finding {
 	}
 	return all
 }
+
+// CheckTests finds tests that sleep or leave themselves out. A sleep is too
+// long on a fast machine and too short on a slow one; in a bubble of synctest
+// it costs nothing and means something else. A skipped test is green.
+func CheckTests(f *File) []Finding {
+	_, bubble := f.imports()["testing/synctest"]
+	var all []Finding
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		x, ok := sel.X.(*ast.Ident)
+		switch {
+		case !ok:
+		case x.Name == "time" && sel.Sel.Name == "Sleep" && !bubble:
+			all = append(all, f.find(n.Pos(), "time.Sleep: wait for an event, not for a time"))
+		case slices.Contains(testNames, x.Name) && strings.HasPrefix(sel.Sel.Name, "Skip") && !excepted(f.Path, sel.Sel.Name):
+			all = append(all, f.find(n.Pos(), "%s.%s: a skipped test is green", x.Name, sel.Sel.Name))
+		}
+		return true
+	})
+	return all
+}
+
+// testNames are what *testing.T and its like are called.
+var testNames = []string{"t", "b", "f", "tb"}
 
 // CheckPackageDoc finds a package without a sentence that says what it is.
 func CheckPackageDoc(p Package) []Finding {
