@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,6 +43,7 @@ func TestALogThatChangedIsFoldedAnew(t *testing.T) {
 }
 
 func (c *changed) run(t *testing.T) {
+	t.Parallel() // they wait for reconnects most of the time
 	d, b := dice(t), startBroker(t)
 	nc := b.connect()
 	js := b.streams(nc)
@@ -64,7 +66,7 @@ func (c *changed) run(t *testing.T) {
 		e.stop()
 	}
 
-	kept := c.change(t, b, older, end)
+	kept := c.change(t, d, b, older, end)
 	if !c.connected {
 		e = startEngine(t, nc, store)
 	}
@@ -87,7 +89,7 @@ func (c *changed) run(t *testing.T) {
 
 // change puts the other log in the old one's place and returns the events that
 // are new in it.
-func (c *changed) change(t *testing.T, b *broker, older string, end uint64) []usage {
+func (c *changed) change(t *testing.T, d *rand.Rand, b *broker, older string, end uint64) []usage {
 	t.Helper()
 	b.stop()
 	if err := os.RemoveAll(b.dir); err != nil {
@@ -105,10 +107,10 @@ func (c *changed) change(t *testing.T, b *broker, older string, end uint64) []us
 	if !c.back {
 		configure(t, js)
 	}
-	events := traffic(dice(t), "other-", 20)
+	events := traffic(d, "other-", 20)
 	last := publish(t, js, events)
 	for i := 0; c.beyond && last <= end; i++ {
-		more := traffic(dice(t), "other-"+string(rune('a'+i))+"-", 200)
+		more := traffic(d, "other-"+string(rune('a'+i))+"-", 200)
 		last = publish(t, js, more)
 		events = append(events, more...)
 	}
