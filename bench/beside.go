@@ -133,7 +133,7 @@ func (p *publisher) pace(ctx context.Context, stop <-chan struct{}) (n int, err 
 	defer tick.Stop()
 	for {
 		body := shape.array(n)
-		if p.last, err = p.js.PublishAsync(p.subject, body); err != nil {
+		if p.last, err = p.js.PublishAsync(p.subject, body, jetstream.WithStallWait(patience)); err != nil {
 			return n, err
 		}
 		n += besideArray

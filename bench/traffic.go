@@ -101,6 +101,10 @@ type publisher struct {
 	last    jetstream.PubAckFuture
 }
 
+// patience is how long a publisher waits for room among what is not yet
+// acknowledged.
+const patience = time.Minute
+
 // publish sends the events in one message, as an array unless it is one.
 func (p *publisher) publish(batch []events.Event) (err error) {
 	var body []byte
@@ -109,7 +113,7 @@ func (p *publisher) publish(batch []events.Event) (err error) {
 	} else {
 		body = events.AppendArray(nil, wire.JSON, batch)
 	}
-	p.last, err = p.js.PublishAsync(p.subject, body)
+	p.last, err = p.js.PublishAsync(p.subject, body, jetstream.WithStallWait(patience))
 	return err
 }
 

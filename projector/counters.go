@@ -55,15 +55,19 @@ func (c *counters) find(k pairKey) *pair {
 	return nil
 }
 
-// need returns the pair of that name and makes it when it is new.
+// need returns the place of the pair of that name and makes it when it is new.
 func (c *counters) need(k pairKey) uint32 {
-	i, ok := c.byKey[k]
-	if !ok {
-		var p *pair
-		i, p = c.pairs.add()
-		p.pairKey = k
-		c.byKey[k] = i
+	if i, ok := c.byKey[k]; ok {
+		return i
 	}
+	return c.create(k)
+}
+
+// create makes the pair of that name, which there is not.
+func (c *counters) create(k pairKey) uint32 {
+	i, p := c.pairs.add()
+	p.pairKey = k
+	c.byKey[k] = i
 	return i
 }
 
@@ -113,57 +117,65 @@ func bucketsAt(t int64) (b buckets) {
 	return b
 }
 
-// fits reports whether the amounts can be added to the pair without passing
-// the bound of any bucket.
-func (c *counters) fits(p *pair, b *buckets, cost *quota.Amounts) bool {
-	if p == nil {
-		return true // one amount always fits an empty counter
-	}
-	for u := range quota.Unit(quota.NumUnits) {
-		if cost[u] == 0 || p.series[u] == 0 {
-			continue
-		}
-		for w := range quota.Window(quota.NumWindows) {
-			if c.get(p, u, w).Check(b[w], cost[u]) == windows.Overflow {
+// fits reports whether the amounts can be added to the pair at that place
+// without passing the bound of any bucket.
+func (c *counters) fits(i uint32, b *buckets, cost *quota.Amounts) bool {
+	p := c.pairs.at(i)
+	for u, amount := range cost {
+		switch {
+		case amount == 0 || p.series[u] == 0: // one amount always fits an empty counter
+		case p.model != 0:
+			if c.models.at(p.series[u]-1).counter.Check(b[quota.Hourly], amount) == windows.Overflow {
 				return false
+			}
+		default:
+			s := c.series.at(p.series[u] - 1)
+			for w := range s.counter {
+				if s.counter[w].Check(b[w], amount) == windows.Overflow {
+					return false
+				}
 			}
 		}
 	}
 	return true
 }
 
-// add adds the amounts to the pair and reports whether some window was too far
-// ahead to take them. The caller has made sure that they fit.
-func (c *counters) add(k pairKey, b *buckets, cost *quota.Amounts, logTime int64) (late bool) {
-	i := c.need(k)
+// add adds the amounts to the pair at that place and reports whether some
+// window was too far ahead to take them. The caller has made sure that they fit.
+func (c *counters) add(i uint32, b *buckets, cost *quota.Amounts, logTime int64) (late bool) {
+	model := c.pairs.at(i).model != 0
 	for u := range quota.Unit(quota.NumUnits) {
-		if cost[u] == 0 {
-			continue
-		}
-		if k.model != 0 {
+		switch {
+		case cost[u] == 0:
+		case model:
 			late = c.addModel(i, u, b, cost[u], logTime) || late
-			continue
-		}
-		s := c.seriesOf(i, u)
-		s.changed = logTime
-		for w := range s.counter {
-			late = s.counter[w].Add(b[w], cost[u]) == windows.Late || late
-		}
-		if !s.dirty {
-			s.dirty = true
-			c.dirty = append(c.dirty, c.pairs.at(i).series[u]-1)
+		default:
+			late = c.addSeries(i, u, b, cost[u], logTime) || late
 		}
 	}
 	return late
 }
 
-func (c *counters) addModel(i uint32, u quota.Unit, b *buckets, amount quota.Amount, logTime int64) bool {
+func (c *counters) addSeries(i uint32, u quota.Unit, b *buckets, amount quota.Amount, logTime int64) (late bool) {
+	s := c.seriesOf(i, u)
+	s.changed = logTime
+	for w := range s.counter {
+		late = s.counter[w].Add(b[w], amount) == windows.Late || late
+	}
+	if !s.dirty {
+		s.dirty = true
+		c.dirty = append(c.dirty, c.pairs.at(i).series[u]-1)
+	}
+	return late
+}
+
+func (c *counters) addModel(i uint32, u quota.Unit, b *buckets, amount quota.Amount, logTime int64) (late bool) {
 	s := c.modelSeriesOf(i, u)
 	s.changed = logTime
-	o := s.counter.Add(b[quota.Hourly], amount)
+	late = s.counter.Add(b[quota.Hourly], amount) == windows.Late
 	if !s.dirty {
 		s.dirty = true
 		c.dirtyM = append(c.dirtyM, c.pairs.at(i).series[u]-1)
 	}
-	return o == windows.Late
+	return late
 }

@@ -83,12 +83,14 @@ func (s *State) cutCounters(b Batch) (err error) {
 }
 
 func (s *State) cutHistory(b Batch) (err error) {
-	for k, a := range s.history {
-		s.keyBuf = appendHistoryKey(s.keyBuf[:0], k)
-		s.valBuf = appendHistory(s.valBuf[:0], a)
+	for i := range s.history {
+		row := &s.history[i]
+		s.keyBuf = appendHistoryKey(s.keyBuf[:0], row.historyKey)
+		s.valBuf = appendHistory(s.valBuf[:0], row.amounts)
 		err = errors.Join(err, b.Merge(s.keyBuf, s.valBuf))
 	}
-	clear(s.history)
+	s.history = s.history[:0]
+	clear(s.historyAt)
 	return err
 }
 

@@ -173,21 +173,29 @@ func (s *State) foldUsage(m *events.Message, e *events.Event) *events.Rejection 
 	at, clamped := placeAt(e.Time, m.Time)
 	b := bucketsAt(at)
 	conn, key, model := s.connRef(e.ConnectionID), s.names.intern(e.APIKeyID), s.names.intern(e.Model)
-	mine := [3]pairKey{{conn: conn}, {conn: conn, key: key}, {conn: conn, key: key, model: model}}
-	touched := mine[:2]
-	if model != 0 {
-		touched = mine[:]
+	touched := [...]touch{
+		s.total(conn),
+		s.counters.touch(pairKey{conn: conn, key: key}),
+		{},
 	}
-	for _, k := range touched {
-		if !s.counters.fits(s.counters.find(k), &b, &e.Cost) {
+	list := touched[:2]
+	if model != 0 {
+		touched[2] = s.counters.touch(pairKey{conn: conn, key: key, model: model})
+		list = touched[:]
+	}
+	for i := range list {
+		if list[i].known && !s.counters.fits(list[i].place, &b, &e.Cost) {
 			return overflow(e)
 		}
 	}
 	late := false
-	for _, k := range touched {
-		late = s.counters.add(k, &b, &e.Cost, s.logTime) || late
+	for i := range list {
+		if !list[i].known {
+			list[i].place = s.counters.create(list[i].pairKey)
+		}
+		late = s.counters.add(list[i].place, &b, &e.Cost, s.logTime) || late
 	}
-	s.conn(conn).total = s.counters.byKey[mine[0]] + 1
+	s.conn(conn).total = touched[0].place + 1
 	s.noteProvider(conn, e.Provider)
 	s.addHistory(historyKey{minute: at / minuteMillis, conn: conn, key: key}, &e.Cost)
 	if late {
@@ -197,6 +205,28 @@ func (s *State) foldUsage(m *events.Message, e *events.Event) *events.Rejection 
 		s.counts.Clamped++
 	}
 	return nil
+}
+
+// touch is a pair that an event adds to. It is looked up once; one that is not
+// known is made only when the event fits everywhere.
+type touch struct {
+	pairKey
+	place uint32
+	known bool
+}
+
+func (c *counters) touch(k pairKey) touch {
+	place, known := c.byKey[k]
+	return touch{k, place, known}
+}
+
+// total is the touch of the connection's total, which knows its place.
+func (s *State) total(conn ref) touch {
+	t := touch{pairKey: pairKey{conn: conn}}
+	if at := s.conn(conn).total; at != 0 {
+		t.place, t.known = at-1, true
+	}
+	return t
 }
 
 // placeAt returns where on the time line an event stands.
@@ -237,11 +267,16 @@ const minuteMillis int64 = 60_000
 // addHistory adds the amounts to a minute row. The rows themselves are in the
 // store alone, which sums; here are the additions since the last cut.
 func (s *State) addHistory(k historyKey, cost *quota.Amounts) {
-	row := s.history[k]
+	i, ok := s.historyAt[k]
+	if !ok {
+		i = len(s.history)
+		s.historyAt[k] = i
+		s.history = append(s.history, historyRow{historyKey: k})
+	}
+	row := &s.history[i].amounts
 	for u := range row {
 		row[u] = quota.AddSat(row[u], cost[u])
 	}
-	s.history[k] = row
 }
 
 // reject keeps the rejection until QUOTA_REJECTED has it.

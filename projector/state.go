@@ -42,8 +42,9 @@ type State struct {
 	// Below is the fold's own; readers never look at it.
 	last       events.Message // at pos; its hash is computed when it is cut
 	dedup      *dedup
-	history    map[historyKey]quota.Amounts
-	newIDs     [2]ref // by table: ids up to here are written
+	history    []historyRow
+	historyAt  map[historyKey]int // places in history
+	newIDs     [2]ref             // by table: ids up to here are written
 	dirtyConns []ref
 	dirtyConf  map[confKey]struct{}
 	rejected   []rejection // not written yet
@@ -101,6 +102,11 @@ type historyKey struct {
 	key    ref
 }
 
+type historyRow struct {
+	historyKey
+	amounts quota.Amounts
+}
+
 // confKey names a configuration document by its record's tag and id.
 type confKey struct {
 	tag byte
@@ -142,7 +148,7 @@ func NewState(store Reader) *State {
 		plans:     make(map[ref]planEntry),
 		settings:  settings{doc: plans.DefaultSettings()},
 		dedup:     newDedup(store),
-		history:   make(map[historyKey]quota.Amounts),
+		historyAt: make(map[historyKey]int),
 		dirtyConf: make(map[confKey]struct{}),
 	}
 	s.connInfo.add() // place 0 is no connection
