@@ -101,16 +101,20 @@ func (r *run) live(ctx context.Context) (err error) {
 	if r.parts.Decides {
 		g.Go(func() error { return engine.Run(gctx) })
 	}
-	g.Go(func() error {
-		select {
-		case err := <-l.failed():
-			return err
-		case <-gctx.Done():
-			return nil
-		}
-	})
+	g.Go(func() error { return watch(gctx, l.failed()) })
 	r.started(r.listening(listener, l))
 	return g.Wait()
+}
+
+// watch returns what is fatal to the embedded server; a process without its log
+// ends, so that whoever runs it notices.
+func watch(ctx context.Context, failed <-chan error) error {
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // purgeAge is the age below which usage is still in the log.

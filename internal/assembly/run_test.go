@@ -267,6 +267,19 @@ func TestAStuckRequestIsCutOff(t *testing.T) {
 	<-gone
 }
 
+func TestAProcessEndsWithItsLog(t *testing.T) {
+	failed := make(chan error, 1)
+	failed <- io.ErrShortWrite
+	if err := watch(t.Context(), failed); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("error is %v", err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := watch(ctx, failed); err != nil {
+		t.Errorf("a clean end is the error %v", err)
+	}
+}
+
 func TestTokensGuardWhatOthersCanReach(t *testing.T) {
 	r := &run{cfg: config.Default()}
 	r.cfg.APIToken = "secret"
