@@ -61,10 +61,7 @@ func (e *Engine) Decide(ctx context.Context, qs []questions.Question, rs []quest
 	clock := e.now()
 	seq, _ := p.state.Gather(qs, clock, s.asked)
 	behind, silent := p.loop.Lag(clock)
-	settings := p.state.Settings()
-	view := view{
-		seq: seq, behind: behind, lagging: max(behind, silent) > settings.MaxLagMs(),
-	}
+	view := view{seq: seq, behind: behind, silent: silent}
 	for i := range qs {
 		e.answer(&qs[i], &s.asked[i], &rs[i], &view, s)
 	}
@@ -72,9 +69,8 @@ func (e *Engine) Decide(ctx context.Context, qs []questions.Question, rs []quest
 
 // view is what all answers of one call share.
 type view struct {
-	seq     uint64
-	behind  int64
-	lagging bool
+	seq            uint64
+	behind, silent int64 // see projector.Loop.Lag
 }
 
 // await waits until the highest minSeq is folded, as long as its question
@@ -117,7 +113,7 @@ func (e *Engine) answer(q *questions.Question, a *projector.Asked, r *questions.
 	if v.seq < q.MinSeq {
 		r.Degraded = append(r.Degraded, degradedMinSeq)
 	}
-	if v.lagging {
+	if max(v.behind, v.silent) > a.MaxLagMs {
 		r.Degraded = append(r.Degraded, degradedLag)
 		closeIfDegraded(r, a.Pool)
 	}
@@ -127,7 +123,7 @@ func (e *Engine) answer(q *questions.Question, a *projector.Asked, r *questions.
 			r.Dimensions = a.Facts.Explain(d.Connection, a.Now, r.Dimensions)
 		}
 	}
-	e.metrics.count(r)
+	e.metrics.count(d.Reason, r)
 }
 
 // judged fills in what the judgement says.

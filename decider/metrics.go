@@ -3,6 +3,7 @@ package decider
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quotashare/quotashare/fairshare"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 )
@@ -16,15 +17,11 @@ type Metrics struct {
 	refused  prometheus.Counter
 	rebuilds prometheus.Counter
 
-	byReason map[string]prometheus.Counter
-	other    prometheus.Counter
-}
-
-// reasonsCounted are the reasons an answer can have, so that a counter is
-// found without building a label set.
-var reasonsCounted = []string{
-	"ok", "no-pool", "off", "no-allocation", "fair-share", "global-saturated",
-	"cap-absolute", "model-cap", "suspended", reasonDegraded,
+	// byReason has the counters of answers by what was judged, so that one is
+	// found without a look-up; closed counts those that only the state's age
+	// explains.
+	byReason [fairshare.Suspended + 1]prometheus.Counter
+	closed   prometheus.Counter
 }
 
 func newMetrics(e *Engine) *Metrics {
@@ -42,20 +39,23 @@ func newMetrics(e *Engine) *Metrics {
 		rebuilds: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quotashare_rebuilds_total", Help: "Times the state was given up and rebuilt from the log.",
 		}),
-		byReason: make(map[string]prometheus.Counter),
 	}
-	for _, r := range reasonsCounted {
-		m.byReason[r] = m.answers.WithLabelValues(r)
+	for r := range m.byReason {
+		m.byReason[r] = m.answers.WithLabelValues(fairshare.Reason(r).String())
 	}
+	m.closed = m.answers.WithLabelValues(reasonDegraded)
 	return m
 }
 
 // Metrics returns the engine's figures.
 func (e *Engine) Metrics() *Metrics { return e.metrics }
 
-func (m *Metrics) count(r *questions.Reply) {
-	if c, ok := m.byReason[r.Reason]; ok {
-		c.Inc()
+// count counts an answer that was judged so.
+func (m *Metrics) count(judged fairshare.Reason, r *questions.Reply) {
+	if r.Reason == reasonDegraded {
+		m.closed.Inc()
+	} else {
+		m.byReason[judged].Inc()
 	}
 	for _, kind := range r.Degraded {
 		m.degraded.WithLabelValues(kind).Inc()

@@ -123,6 +123,8 @@ type Asked struct {
 	// Now is the instant to judge at: the question's, else the later of the
 	// asker's clock and the log time.
 	Now int64
+	// MaxLagMs is how old the state may be before an answer says so.
+	MaxLagMs int64
 	// UnknownPool is set when the question names a pool that there is not.
 	UnknownPool bool
 	reader      reader
@@ -133,9 +135,9 @@ type Asked struct {
 func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq uint64, logTime int64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	now := max(clock, s.logTime)
+	now, maxLag := max(clock, s.logTime), s.settings.doc.MaxLagMs()
 	for i := range qs {
-		into[i].Now = now
+		into[i].Now, into[i].MaxLagMs = now, maxLag
 		if qs[i].At != 0 {
 			into[i].Now = qs[i].At
 		}
