@@ -21,7 +21,7 @@ var errNoState = httpapi.Refuse(httpapi.ErrUnavailable, "the engine is starting:
 func (e *Engine) PutPool(ctx context.Context, doc *plans.Pool, m httpapi.Meta) (httpapi.Pool, error) {
 	w := configWrite{
 		subject: events.ConfigPool.Subject(doc.ID),
-		body:    plans.AppendPoolJSON(nil, doc),
+		body:    fixed(plans.AppendPoolJSON(nil, doc)),
 		meta:    m,
 		revision: func(p *projection) uint64 {
 			old, _ := p.state.Pool(doc.ID)
@@ -43,7 +43,7 @@ func (e *Engine) PutPool(ctx context.Context, doc *plans.Pool, m httpapi.Meta) (
 func (e *Engine) PutPlan(ctx context.Context, connectionID string, dims []plans.Dimension, m httpapi.Meta) (httpapi.Plan, error) {
 	w := configWrite{
 		subject:  events.ConfigPlan.Subject(connectionID),
-		body:     plans.AppendPlanJSON(nil, connectionID, dims),
+		body:     fixed(plans.AppendPlanJSON(nil, connectionID, dims)),
 		meta:     m,
 		revision: func(p *projection) uint64 { return p.state.Plan(connectionID).Revision },
 	}
@@ -55,11 +55,15 @@ func (e *Engine) PutPlan(ctx context.Context, connectionID string, dims []plans.
 
 // configWrite is a configuration document on its way into the log.
 type configWrite struct {
-	subject  string
-	body     []byte
+	subject string
+	// body gives the document for the state there is now; nil = there is
+	// nothing to write any more.
+	body     func(*projection) []byte
 	meta     httpapi.Meta
 	revision func(*projection) uint64 // of the document in force; 0 = none
 }
+
+func fixed(body []byte) func(*projection) []byte { return func(*projection) []byte { return body } }
 
 // mostAttempts bounds how often a write is tried against others who write at
 // the same time.
@@ -81,7 +85,11 @@ func (e *Engine) write(ctx context.Context, w *configWrite) (*projection, uint64
 		if r := w.revision(p); w.meta.IfMatch && r != w.meta.ExpectedRevision {
 			return nil, 0, httpapi.Refuse(httpapi.ErrLostRace, "the document is at revision %d, not %d: read it again and repeat the change", r, w.meta.ExpectedRevision)
 		}
-		ack, err := e.js.PublishMsg(ctx, w.message(), jetstream.WithExpectLastSequenceForSubject(last, events.ConfigPrefix+">"))
+		body := w.body(p)
+		if body == nil {
+			return p, 0, nil
+		}
+		ack, err := e.js.PublishMsg(ctx, w.message(body), jetstream.WithExpectLastSequenceForSubject(last, events.ConfigPrefix+">"))
 		if outrun(err) {
 			if err := e.catchUp(ctx, p); err != nil {
 				return nil, 0, err
@@ -103,9 +111,9 @@ func (e *Engine) write(ctx context.Context, w *configWrite) (*projection, uint64
 	return nil, 0, httpapi.Refuse(httpapi.ErrLostRace, "others kept changing the configuration at the same time: try again")
 }
 
-func (w *configWrite) message() *nats.Msg {
+func (w *configWrite) message(body []byte) *nats.Msg {
 	m := nats.NewMsg(w.subject)
-	m.Data = w.body
+	m.Data = body
 	m.Header.Set(events.HeaderConfig, events.ConfigPut)
 	m.Header.Set(events.HeaderContentType, "application/json")
 	m.Header.Set(events.HeaderTTL, events.TTLNever)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/natsapi"
+	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/jetsource"
 	"github.com/quotashare/quotashare/projector/pebblestore"
@@ -27,6 +28,9 @@ type Options struct {
 	Dir      string // of the store
 	Version  string // of the program, as semantic version
 	PurgeAge time.Duration
+	// Settings are what the program was told; those of origin Environment are
+	// brought into the log once the state has caught up.
+	Settings plans.Settings
 	Log      *slog.Logger
 }
 
@@ -143,6 +147,8 @@ func (e *Engine) project(ctx context.Context) (err error) {
 	outbox := newOutbox(e.js, store, e.o.Log)
 	p.loop.OnRejected = outbox.wake
 	outbox.wake() // what an earlier run left
+	environment := newEnvironment(e)
+	p.loop.OnConfig = environment.wake
 	e.current.Store(p)
 	defer e.current.CompareAndSwap(p, nil)
 
@@ -156,6 +162,7 @@ func (e *Engine) project(ctx context.Context) (err error) {
 		return err
 	})
 	g.Go(func() error { return outbox.run(gctx) })
+	g.Go(func() error { return environment.run(gctx, p) })
 	g.Go(func() error { return e.serve(gctx, p) })
 	err = g.Wait()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {

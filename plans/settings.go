@@ -168,3 +168,22 @@ func parseOrigin(name string) (Origin, bool) {
 	o, ok := parseWord[Origin](originWords)(name)
 	return o, ok && o != Default
 }
+
+// Adopt returns the settings with what a program found set in its environment,
+// as far as that differs, and the values that this replaces which another
+// environment had set. A stored value stands: somebody chose it for the whole
+// system.
+func (s Settings) Adopt(environment *Settings, from string) (next Settings, replaced []Setting, changed bool) {
+	for name := range Setting(NumSettings) {
+		mine, now := environment[name], s[name]
+		if mine.Origin != Environment || now.Origin == Stored || now.Origin == Environment && now.N == mine.N {
+			continue
+		}
+		if now.Origin == Environment {
+			replaced = append(replaced, name)
+		}
+		s[name] = SettingValue{N: mine.N, Origin: Environment, From: from}
+		changed = true
+	}
+	return s, replaced, changed
+}

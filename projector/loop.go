@@ -36,6 +36,9 @@ type Loop struct {
 	// OnRejected, when set, is called after a commit that has rejections in
 	// it; it must not block.
 	OnRejected func()
+	// OnConfig, when set, is called after configuration was folded or rejected;
+	// it must not block.
+	OnConfig func()
 }
 
 // task is work that must be done between two runs by the goroutine that folds.
@@ -167,8 +170,12 @@ func (l *Loop) fold(ctx context.Context, runs <-chan *Run, free chan<- *Run) err
 
 func (l *Loop) apply(r *Run, queued int) error {
 	l.head.Store(r.messages[0].message.Time)
+	before := l.state.lastConfig
 	if err := l.state.Apply(r); err != nil {
 		return fmt.Errorf("fold: %w", err)
+	}
+	if l.state.lastConfig != before && l.OnConfig != nil {
+		l.OnConfig()
 	}
 	l.behind.Store(r.pending)
 	if queued == 0 {

@@ -19,6 +19,8 @@ import (
 	"github.com/quotashare/quotashare/decider"
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/internal/program"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/wire"
 )
 
 // Version is that of this source, as semantic version.
@@ -83,8 +85,13 @@ func (r *run) live(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
+	settings, err := settingsOf(r.cfg.Given)
+	if err != nil {
+		return err
+	}
 	engine, err := decider.New(decider.Options{
-		Conn: l.conn, Dir: filepath.Join(r.cfg.DataDir, "state"), Version: Version, PurgeAge: r.purgeAge(), Log: r.log,
+		Conn: l.conn, Dir: filepath.Join(r.cfg.DataDir, "state"), Version: Version, PurgeAge: r.purgeAge(),
+		Settings: settings, Log: r.log,
 	})
 	if err != nil {
 		return err
@@ -92,9 +99,6 @@ func (r *run) live(ctx context.Context) (err error) {
 	handler, err := r.handler(engine)
 	if err != nil {
 		return err
-	}
-	for _, s := range r.cfg.Given {
-		r.log.Warn("this setting is not used yet; the engine goes by its default", "setting", s.Name, "given", s.Value)
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serve(gctx, listener, httpapi.NewServer(handler, r.log)) })
@@ -115,6 +119,22 @@ func watch(ctx context.Context, failed <-chan error) error {
 	case <-ctx.Done():
 		return nil
 	}
+}
+
+// settingsOf reads the given settings as the log's own document has them, so
+// that one place knows their ranges.
+func settingsOf(given []config.Setting) (plans.Settings, error) {
+	values := make([]wire.Field, len(given))
+	for i, g := range given {
+		values[i] = wire.Field{Name: g.Name, Value: wire.Value{Kind: wire.Object, Fields: []wire.Field{
+			{Name: "value", Value: wire.Value{Kind: wire.Number, Text: g.Value}},
+			{Name: "source", Value: wire.Value{Kind: wire.String, Text: plans.Environment.String()}},
+		}}}
+	}
+	settings, faults := plans.ParseSettings(wire.Value{Kind: wire.Object, Fields: []wire.Field{
+		{Name: "values", Value: wire.Value{Kind: wire.Object, Fields: values}},
+	}})
+	return settings, faults.Err()
 }
 
 // purgeAge is the age below which usage is still in the log.

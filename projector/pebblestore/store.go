@@ -87,8 +87,14 @@ func (s *Store) options(o Options) *pebble.Options {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
+	fs := o.FS
+	if fs == nil {
+		// Named, because Pebble would wrap an unnamed one in its watcher of
+		// slow disks, whose goroutine outlives an Open that fails.
+		fs = vfs.Default
+	}
 	po := &pebble.Options{
-		FS:                 o.FS,
+		FS:                 fs,
 		Lock:               s.lock,
 		Cache:              s.cache,
 		MemTableSize:       memTableSize,

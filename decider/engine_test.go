@@ -1,0 +1,350 @@
+package decider
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"go.uber.org/goleak"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// lines collects log lines.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// running is an engine that runs until stop or the test's end.
+type running struct {
+	*Engine
+	t    *testing.T
+	dir  string
+	said lines
+	stop func()
+}
+
+// start runs an engine over the log, with what change makes of it, and waits
+// until it answers.
+func start(t *testing.T, nc *nats.Conn, dir string, change func(*Engine)) *running {
+	t.Helper()
+	r := &running{t: t, dir: dir}
+	var err error
+	r.Engine, err = New(Options{
+		Conn: nc, Dir: dir, Version: "0.0.1", Settings: plans.DefaultSettings(),
+		Log: slog.New(slog.NewTextHandler(&r.said, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(r.Engine)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	t.Cleanup(r.stop)
+	if err := r.AwaitReady(r.within()); err != nil {
+		t.Fatalf("not ready: %v\n%s", err, r.said.String())
+	}
+	return r
+}
+
+// within is a context that ends long after everything should have happened.
+func (r *running) within() context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	r.t.Cleanup(cancel)
+	return ctx
+}
+
+func (r *running) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *running) ask(q questions.Question) questions.Reply {
+	r.t.Helper()
+	q.MaxWaitMs = max(q.MaxWaitMs, 1)
+	rs := make([]questions.Reply, 1)
+	rs[0].Reset()
+	r.Decide(context.Background(), []questions.Question{q}, rs)
+	return rs[0]
+}
+
+// publish stores an event and waits until it is folded.
+func (r *running) publish(subject, body string) uint64 {
+	r.t.Helper()
+	seq, err := r.Publish(r.within(), subject, "", []byte(body))
+	r.must(err)
+	_, err = r.State(r.within(), seq, false)
+	r.must(err)
+	return seq
+}
+
+// team is a pool with one connection and two keys, half and half.
+func team(id, connection string) *plans.Pool {
+	half := 50 * quota.RatioOne
+	return &plans.Pool{
+		ID: id, Name: id, Provider: "kimi", Reserve: 100,
+		Connections: []plans.Connection{{ConnectionID: connection, Weight: 100}},
+		Allocations: []plans.Allocation{{APIKeyID: "alice", Weight: half}, {APIKeyID: "bob", Weight: half}},
+	}
+}
+
+var aboutAlice = questions.Question{APIKeyID: "alice", ConnectionID: "c"}
+
+func TestWritesRaceAndNoneIsLost(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	a, b := start(t, nc, t.TempDir()+"/a", nil), start(t, nc, t.TempDir()+"/b", nil)
+	for round := range 10 {
+		var g errgroup.Group
+		won := make([]bool, 2)
+		for i, r := range []*running{a, b} {
+			g.Go(func() error {
+				_, err := r.PutPool(r.within(), team(fmt.Sprintf("p%d-%d", round, i), fmt.Sprintf("c%d", round)), httpapi.Meta{})
+				won[i] = err == nil
+				if err != nil && !errors.Is(err, httpapi.ErrConflict) {
+					return err
+				}
+				return nil
+			})
+		}
+		a.must(g.Wait())
+		if won[0] == won[1] {
+			t.Fatalf("round %d: two pools on one connection: %v, want exactly one", round, won)
+		}
+	}
+	if len(a.Pools()) != 10 {
+		t.Errorf("%d pools, want 10", len(a.Pools()))
+	}
+	old := a.Pools()[0]
+	_, err := a.PutPool(a.within(), old.Doc, httpapi.Meta{IfMatch: true, ExpectedRevision: old.Revision + 1})
+	if !errors.Is(err, httpapi.ErrLostRace) {
+		t.Errorf("another revision: %v, want a lost race", err)
+	}
+	_, err = a.PutPool(a.within(), old.Doc, httpapi.Meta{IfMatch: true, ExpectedRevision: old.Revision})
+	a.must(err)
+}
+
+func TestQuestionsThatCannotBeAnswered(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", nil)
+	_, err := r.PutPool(r.within(), team("p", "c"), httpapi.Meta{})
+	r.must(err)
+	r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
+	for _, c := range []struct {
+		name string
+		q    questions.Question
+		code string
+	}{
+		{"an hour that is over", questions.Question{APIKeyID: "alice", ConnectionID: "c", At: r.now() - 7_200_000}, questions.CodeAtTooOld},
+		{"no such pool", questions.Question{APIKeyID: "alice", Pool: "q"}, questions.CodeInvalid},
+		{"a hold", questions.Question{APIKeyID: "alice", ConnectionID: "c", Reserve: true}, questions.CodeInvalid},
+	} {
+		if got := r.ask(c.q); got.Err == nil || got.Err.Code != c.code {
+			t.Errorf("%s: %+v, want %s", c.name, got.Err, c.code)
+		}
+	}
+	later := r.ask(questions.Question{APIKeyID: "alice", ConnectionID: "c", At: r.now() + 7_200_000, Explain: true})
+	if later.Err != nil || later.Dimensions[0].Consumed != 0 {
+		t.Errorf("in two hours: %v %+v, want nothing consumed", later.Err, later.Dimensions)
+	}
+}
+
+func TestMinSeqIsWaitedFor(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", nil)
+	seq := r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
+	q := aboutAlice
+	q.MinSeq, q.MaxWaitMs = seq+1, 1
+	if got := r.ask(q); len(got.Degraded) != 1 || got.Degraded[0] != degradedMinSeq || got.AsOf.Seq != seq {
+		t.Errorf("a sequence that does not come: degraded %v as of %d", got.Degraded, got.AsOf.Seq)
+	}
+	answer := make(chan questions.Reply, 1)
+	q.MaxWaitMs = 20_000
+	go func() { answer <- r.ask(q) }()
+	r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
+	if got := <-answer; len(got.Degraded) != 0 || got.AsOf.Seq != seq+1 {
+		t.Errorf("a sequence that comes: degraded %v as of %d, want %d", got.Degraded, got.AsOf.Seq, seq+1)
+	}
+}
+
+// TestSilenceOfTheLogIsSaid: no word for longer than maxLag. A closed pool then
+// blocks, one that observes does not.
+func TestSilenceOfTheLogIsSaid(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", func(e *Engine) {
+		e.now = func() int64 { return time.Now().UnixMilli() + 6_000 } // a clock that hears everything late
+	})
+	for _, c := range []struct {
+		name   string
+		change func(*plans.Pool)
+		reason string
+		status int
+	}{
+		{"open", func(*plans.Pool) {}, "ok", 200},
+		{"closed", func(p *plans.Pool) { p.OnDegraded = plans.Closed }, "degraded", 503},
+		{"closed and observing", func(p *plans.Pool) { p.OnDegraded, p.Mode = plans.Closed, plans.Observe }, "ok", 200},
+		{"closed and off", func(p *plans.Pool) { p.OnDegraded, p.Mode = plans.Closed, plans.Off }, "off", 200},
+	} {
+		p := team("p", "c")
+		c.change(p)
+		_, err := r.PutPool(r.within(), p, httpapi.Meta{})
+		r.must(err)
+		got := r.ask(aboutAlice)
+		if got.Reason != c.reason || got.HTTPStatus != c.status || got.Allow != (c.status == 200) ||
+			len(got.Degraded) != 1 || got.Degraded[0] != degradedLag {
+			t.Errorf("%s: %s %d, degraded %v", c.name, got.Reason, got.HTTPStatus, got.Degraded)
+		}
+	}
+}
+
+// TestSettingsComeFromTheEnvironment: into the log, once, by the last start.
+func TestSettingsComeFromTheEnvironment(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	set := func(s plans.Setting, n int64) func(*Engine) {
+		return func(e *Engine) { e.o.Settings[s] = plans.SettingValue{N: n, Origin: plans.Environment} }
+	}
+	a := start(t, nc, t.TempDir()+"/a", set(plans.MaxLagMs, 7_000))
+	inForce := func(r *running, n int64) plans.SettingValue {
+		t.Helper()
+		ctx := r.within()
+		for {
+			got := r.current.Load().state.Settings()[plans.MaxLagMs]
+			if got.N == n {
+				return got
+			}
+			r.must(r.current.Load().loop.Wait(ctx, r.Applied()+1))
+		}
+	}
+	first := inForce(a, 7_000)
+	if first.Origin != plans.Environment || first.From == "" {
+		t.Errorf("in force: %+v, want from an environment that is named", first)
+	}
+	seq := a.Applied()
+	a.stop()
+	a = start(t, nc, a.dir, set(plans.MaxLagMs, 7_000))
+	b := start(t, nc, t.TempDir()+"/b", set(plans.MaxLagMs, 8_000))
+	inForce(b, 8_000)
+	if got := b.Applied(); got != seq+1 {
+		t.Errorf("%d events after two more starts, want one more than %d", got, seq)
+	}
+	if !strings.Contains(b.said.String(), "sets this differently") || !strings.Contains(b.said.String(), "theirs=7000") {
+		t.Errorf("the one that replaces said:\n%s", b.said.String())
+	}
+	inForce(a, 8_000)
+	a.stop()
+	if !strings.Contains(a.said.String(), "has replaced this setting") {
+		t.Errorf("the one that is replaced said:\n%s", a.said.String())
+	}
+}
+
+// TestRejectionsArriveOnce, however many engines find them, and after a
+// restart too.
+func TestRejectionsArriveOnce(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	a, b := start(t, nc, t.TempDir()+"/a", nil), start(t, nc, t.TempDir()+"/b", nil)
+	seq := a.publish("quota.consumption", `[{"apiKeyId":"alice"},{"apiKeyId":"alice","connectionId":"c"},7]`)
+	_, err := b.State(b.within(), seq, false)
+	a.must(err)
+	a.stop()
+	b.stop()
+	a = start(t, nc, a.dir, nil)
+	list := a.rejected(2)
+	if list[0].Seq != seq || list[0].Index != 0 || list[1].Index != 2 || list[1].Reason != events.Invalid {
+		t.Errorf("rejected: %+v", list)
+	}
+}
+
+// rejected waits until QUOTA_REJECTED has n events, by its stored messages.
+func (r *running) rejected(n int) []events.Rejected {
+	r.t.Helper()
+	sub, err := r.o.Conn.SubscribeSync("quota.rejected.>")
+	r.must(err)
+	defer sub.Unsubscribe()
+	for {
+		list, total, err := r.Rejected(r.within(), 0, 100)
+		r.must(err)
+		if total >= n {
+			if total > n {
+				r.t.Fatalf("%d rejected, want %d: %+v", total, n, list)
+			}
+			return list
+		}
+		_, err = sub.NextMsgWithContext(r.within())
+		r.must(err)
+	}
+}
+
+// TestADamagedStoreIsSetAside and the state is the same afterwards.
+func TestADamagedStoreIsSetAside(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", nil)
+	seq := r.publish("quota.consumption", `{"id":"1","apiKeyId":"alice","connectionId":"c"}`)
+	want, err := r.State(r.within(), seq, true)
+	r.must(err)
+	r.stop()
+	names, err := os.ReadDir(r.dir)
+	r.must(err)
+	for _, n := range names {
+		if strings.HasPrefix(n.Name(), "MANIFEST") {
+			r.must(os.WriteFile(r.dir+"/"+n.Name(), []byte("no manifest"), 0o600))
+		}
+	}
+	r = start(t, nc, r.dir, nil)
+	got, err := r.State(r.within(), seq, true)
+	r.must(err)
+	if got.Digest != want.Digest {
+		t.Errorf("digest %s, want %s", got.Digest, want.Digest)
+	}
+	if !strings.Contains(r.said.String(), "setting the store aside") {
+		t.Errorf("said:\n%s", r.said.String())
+	}
+	if _, err := os.Stat(r.dir + ".aside"); err != nil {
+		t.Errorf("the damaged store is not kept: %v", err)
+	}
+}
+
+func TestDecisionIDs(t *testing.T) {
+	a, b := newDecisionIDs(), newDecisionIDs()
+	x, y, z := a.next(), a.next(), b.next()
+	if x == y || x[:9] != y[:9] || x[:9] == z[:9] {
+		t.Errorf("ids %s %s %s", x, y, z)
+	}
+}
