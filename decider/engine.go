@@ -182,13 +182,14 @@ func (e *Engine) serve(ctx context.Context, p *projection) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	seq, _ := p.state.At()
-	e.o.Log.Info("caught up with the log; answering questions", "seq", seq)
 	server := natsapi.New(natsapi.Config{Conn: e.o.Conn, Decider: e, Version: e.o.Version, Logger: e.o.Log})
 	if err := server.Start(); err != nil {
 		return fmt.Errorf("answering over NATS: %w", err)
 	}
 	e.ready.set(true)
+	// Said when it is so: people and programs that read it go on to ask.
+	seq, _ := p.state.At()
+	e.o.Log.Info("caught up with the log; answering questions", "seq", seq)
 	<-ctx.Done()
 	e.ready.set(false)
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
