@@ -61,24 +61,26 @@ func traffic(d *rand.Rand, prefix string, n int) []usage {
 }
 
 // configure writes a pool of all connections, with a plan that limits nothing
-// and shows everything.
-func configure(t *testing.T, js jetstream.JetStream) {
+// and shows everything, and returns the last sequence.
+func configure(t *testing.T, js jetstream.JetStream) uint64 {
 	t.Helper()
 	put(t, js, "quota.config.plan.conn%3A0", `{"connectionId":"conn:0","dimensions":[
 		{"unit":"requests","window":"monthly","limit":0},{"unit":"tokens","window":"monthly","limit":0}]}`)
-	put(t, js, "quota.config.pool.team", `{"id":"team","name":"Team","provider":"custom",
+	return put(t, js, "quota.config.pool.team", `{"id":"team","name":"Team","provider":"custom",
 		"connectionIds":["conn:0","conn:1","conn:2"],"allocations":[{"apiKeyId":"key 0","weight":50}]}`)
 }
 
-func put(t *testing.T, js jetstream.JetStream, subject, body string) {
+func put(t *testing.T, js jetstream.JetStream, subject, body string) uint64 {
 	t.Helper()
 	m := nats.NewMsg(subject)
 	m.Data = []byte(body)
 	m.Header.Set("Quota-Config", "put")
 	m.Header.Set("Nats-TTL", "never")
-	if _, err := js.PublishMsg(deadline(t), m); err != nil {
+	ack, err := js.PublishMsg(deadline(t), m)
+	if err != nil {
 		t.Fatalf("%s: %v", subject, err)
 	}
+	return ack.Sequence
 }
 
 // publish sends the events, some alone and some in arrays, and returns the

@@ -27,7 +27,7 @@ func newVictim(t *testing.T) *victim {
 	v := &victim{process: up(t, t.TempDir())}
 	v.nc = connect(t, v.nats)
 	v.js = jetStream(t, v.nc)
-	configure(t, v.js)
+	v.at(configure(t, v.js))
 	var err error
 	if v.rejected, err = v.nc.SubscribeSync("quota.rejected.>"); err != nil {
 		t.Fatal(err)
