@@ -140,10 +140,6 @@ func (e *Engine) judged(r *questions.Reply, a *projector.Asked, d *fairshare.Ans
 	for _, i := range d.Alternatives {
 		r.Alternatives = append(r.Alternatives, a.Pool.Connections[i].ConnectionID)
 	}
-	if r.WouldBlock {
-		// Observed only: nothing of the block may reach the request.
-		r.Deprioritize, r.ScoreFactor = false, quota.RatioOne
-	}
 	if !r.Allow {
 		r.HTTPStatus = 429
 		s.text = a.Facts.AppendMessage(s.text[:0], d, a.Now, r.DecisionID)

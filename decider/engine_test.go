@@ -13,12 +13,15 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/projector/memstore"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 )
@@ -289,6 +292,39 @@ func TestRejectionsArriveOnce(t *testing.T) {
 	list := a.rejected(2)
 	if list[0].Seq != seq || list[0].Index != 0 || list[1].Index != 2 || list[1].Reason != events.Invalid {
 		t.Errorf("rejected: %+v", list)
+	}
+}
+
+// TestWhatIsThereAlreadyIsDelivered: the stream refuses a second message, and
+// the store forgets it.
+func TestWhatIsThereAlreadyIsDelivered(t *testing.T) {
+	js, err := jetstream.New(startLog(t, t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		store := memstore.New()
+		s := projector.NewState(store)
+		var run projector.Run
+		run.Add(events.Message{Subject: "quota.consumption", Data: []byte("7"), Seq: 1, Time: 1_790_000_000_000})
+		b := store.NewBatch()
+		if err := errors.Join(s.Apply(&run), s.Cut(b), store.Commit(b)); err != nil {
+			t.Fatal(err)
+		}
+		o := newOutbox(js, store, slog.New(slog.DiscardHandler))
+		if err := o.deliver(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := projector.Rejections(store, 9); err != nil || len(left) != 0 {
+			t.Errorf("%d left, %v", len(left), err)
+		}
+	}
+	stream, err := js.Stream(t.Context(), events.RejectedStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := stream.CachedInfo().State.Msgs; got != 1 {
+		t.Errorf("%d messages in the stream, want 1", got)
 	}
 }
 
