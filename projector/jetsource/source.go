@@ -71,6 +71,10 @@ func (s *Source) Close() {
 const (
 	firstWait = 50 * time.Millisecond
 	mostWait  = 2 * time.Second
+	// lookWithin bounds the first question of an attempt. One that was asked
+	// while the broker restarts is lost, and the client library would wait five
+	// seconds for it: as long as a state may be old (maxLag).
+	lookWithin = time.Second
 )
 
 // Next implements projector.Source. A log that cannot be reached is waited
@@ -139,7 +143,9 @@ func (s *Source) note() {
 
 // connect begins a session at the last message and checks that it is the same.
 func (s *Source) connect(ctx context.Context) error {
-	stream, err := s.js.Stream(ctx, s.o.Stream)
+	look, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	stream, err := s.js.Stream(look, s.o.Stream)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", s.o.Stream, err)
 	}
