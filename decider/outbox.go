@@ -1,6 +1,7 @@
 package decider
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -92,14 +93,36 @@ func (o *outbox) deliver(ctx context.Context) error {
 
 // publish stores one rejection. The stream takes one message per subject and
 // refuses a second: another decider, or this one before a crash, was there.
+// After a log was rolled back the same place may have another event; then what
+// is there is of a history that is no more, and makes way.
 func (o *outbox) publish(ctx context.Context, r projector.Rejection) error {
 	msg := nats.NewMsg(events.RejectedSubject(r.Seq, r.Index))
 	msg.Data = r.Value
 	_, err := o.js.PublishMsg(ctx, msg)
-	if err == nil || alreadyThere(err) {
+	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("stream %s: %w", events.RejectedStream, err)
+	if !alreadyThere(err) {
+		return fmt.Errorf("stream %s: %w", events.RejectedStream, err)
+	}
+	stream, err := o.js.Stream(ctx, events.RejectedStream)
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", events.RejectedStream, err)
+	}
+	there, err := stream.GetLastMsgForSubject(ctx, msg.Subject)
+	if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+		return fmt.Errorf("stream %s: %w", events.RejectedStream, err)
+	}
+	if err == nil && bytes.Equal(there.Data, r.Value) {
+		return nil
+	}
+	if err := stream.Purge(ctx, jetstream.WithPurgeSubject(msg.Subject)); err != nil {
+		return fmt.Errorf("stream %s: %w", events.RejectedStream, err)
+	}
+	if _, err := o.js.PublishMsg(ctx, msg); err != nil && !alreadyThere(err) {
+		return fmt.Errorf("stream %s: %w", events.RejectedStream, err)
+	}
+	return nil
 }
 
 // storeFailed is the broker's code for a message that the stream does not
