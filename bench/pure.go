@@ -20,7 +20,7 @@ type half struct {
 
 func (h *half) Key(_ int, u quota.Unit, _ quota.Window) windows.Counter   { return h.c[u] }
 func (h *half) Total(_ int, u quota.Unit, _ quota.Window) windows.Counter { return h.t[u] }
-func (h *half) Model(int, quota.Unit) windows.Counter { return windows.Counter{} }
+func (h *half) Model(int, quota.Unit) windows.Counter                     { return windows.Counter{} }
 
 func (h *half) Reading(int, quota.Window) fairshare.Reading { return fairshare.Reading{} }
 

@@ -51,7 +51,7 @@ type task struct {
 // Longer saves writes of counters that change often; after a crash that much
 // of the log is folded again.
 const (
-	cutEvery = 50 * time.Millisecond
+	cutEvery = 250 * time.Millisecond
 	cutAt    = 20_000
 	// holdAt is when the fold waits for the running commit.
 	holdAt = 4 * cutAt
