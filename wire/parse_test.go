@@ -46,8 +46,16 @@ func TestParseMsgpack(t *testing.T) {
 	}
 }
 
-// TestParseRefuses has one document for each thing that is refused.
-func TestParseRefuses(t *testing.T) {
+// refused is a document that no parser takes.
+type refused struct {
+	name string
+	enc  Encoding
+	data string
+	want any // error, or pointer to an error type
+}
+
+// refusals has one document for each thing that is refused.
+func refusals() []refused {
 	var twice *DuplicateError
 	var syntax *SyntaxError
 	fields := make([]string, 40)
@@ -55,12 +63,7 @@ func TestParseRefuses(t *testing.T) {
 		fields[i] = `"f` + strings.Repeat("x", i) + `":1`
 	}
 	many := "{" + strings.Join(fields, ",")
-	for _, c := range []struct {
-		name string
-		enc  Encoding
-		data string
-		want any // error, or pointer to an error type
-	}{
+	return []refused{
 		{"empty", JSON, "", ErrEmpty},
 		{"empty", Msgpack, "", ErrEmpty},
 		{"only a mark", JSON, "\xef\xbb\xbf", &syntax},
@@ -107,7 +110,11 @@ func TestParseRefuses(t *testing.T) {
 		{"string cut off", Msgpack, "\x91\xa2a", &syntax},
 		{"integer cut off", Msgpack, "\x91\xcd\x01", &syntax},
 		{"map without a value", Msgpack, "\x81\xa1a", &syntax},
-	} {
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, c := range refusals() {
 		_, err := Parse(c.enc, []byte(c.data))
 		ok := false
 		switch want := c.want.(type) {
