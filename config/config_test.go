@@ -72,7 +72,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
   QUOTA_HTTP_ADDR (--http-addr) is "0.0.0.0:8480", which other machines can reach; set QUOTA_API_TOKEN, or listen on 127.0.0.1
   QUOTA_SNAPSHOT_KEEP (--snapshot-keep) "0" is not within 1..1000
   QUOTA_HOLD_TTL (--hold-ttl) "2h" is not within 1ms..1h0m0s in whole milliseconds
-  QUOTA_MAX_LAG (--max-lag) "-1s" is not within 1ms..24h0m0s in whole milliseconds`
+  QUOTA_MAX_LAG (--max-lag) "-1s" is not within 1ms..1h0m0s in whole milliseconds`
 	if err == nil {
 		t.Fatal("nothing was wrong")
 	}
@@ -104,6 +104,10 @@ func TestRanges(t *testing.T) {
 		{"days 3651", Text{ConsumptionRetentionDays: "3651"}, false},
 		{"lease 1h", Text{HoldTTL: "1h"}, true},
 		{"lease above", Text{HoldTTL: "3600001ms"}, false},
+		{"lag 1h", Text{MaxLag: "1h"}, true},
+		{"lag above", Text{MaxLag: "3600001ms"}, false},
+		{"signal 24h", Text{SignalTTL: "24h"}, true},
+		{"signal above", Text{SignalTTL: "86400001ms"}, false},
 		{"below a millisecond", Text{MaxLag: "1500us"}, false},
 		{"sync always", Text{Sync: "always"}, true},
 		{"sync 1ms", Text{Sync: "1ms"}, true},

@@ -17,6 +17,7 @@ const (
 	minSync      = time.Millisecond
 	maxSync      = time.Hour
 	maxLease     = time.Hour
+	maxLag       = time.Hour
 	maxDuration  = 24 * time.Hour
 	maxRetention = 3650 // days
 	maxKeep      = 1000
@@ -72,7 +73,7 @@ func (c Config) faults() Faults {
 	f.whole("snapshot-keep", int64(c.SnapshotKeep), 1, maxKeep)
 	f.duration("signal-ttl", c.SignalTTL, maxDuration)
 	f.duration("hold-ttl", c.HoldTTL, maxLease)
-	f.duration("max-lag", c.MaxLag, maxDuration)
+	f.duration("max-lag", c.MaxLag, maxLag)
 	f.duration("snapshot-interval", c.SnapshotInterval, maxDuration)
 	return f
 }

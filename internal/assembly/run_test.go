@@ -267,6 +267,26 @@ func TestAStuckRequestIsCutOff(t *testing.T) {
 	<-gone
 }
 
+// What the configuration takes, the log must take too, to the ends of each
+// range: else a program would start and then fail.
+func TestSettingsOfTheConfigurationAreLegalInTheLog(t *testing.T) {
+	for _, text := range []config.Text{
+		{SaturationThreshold: "0", SoftDeprioritizeFactor: "0", ConsumptionRetentionDays: "1", SignalTTL: "1ms", HoldTTL: "1ms", MaxLag: "1ms"},
+		{SaturationThreshold: "1", SoftDeprioritizeFactor: "1", ConsumptionRetentionDays: "3650", SignalTTL: "24h", HoldTTL: "1h", MaxLag: "1h"},
+	} {
+		cfg, err := text.Parse(config.Default())
+		if err != nil || len(cfg.Given) != 6 {
+			t.Fatalf("%d settings, %v", len(cfg.Given), err)
+		}
+		if _, err := settingsOf(cfg.Given); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := settingsOf([]config.Setting{{Name: "maxLagMs", Value: "0"}}); err == nil {
+		t.Error("a lag of 0 is legal in the log")
+	}
+}
+
 func TestAProcessEndsWithItsLog(t *testing.T) {
 	failed := make(chan error, 1)
 	failed <- io.ErrShortWrite
