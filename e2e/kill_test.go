@@ -3,7 +3,10 @@ package e2e
 import (
 	"net"
 	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/quotashare/quotashare/httpapi"
 )
@@ -100,8 +103,42 @@ func mustBeAsAcknowledged(t *testing.T, p *process, list []usage, last uint64) {
 	if got.Counts.Folded != uint64(len(list))+2 { // the pool and the plan
 		t.Errorf("%d events are folded, want %d", got.Counts.Folded, len(list)+2)
 	}
-	if got.Counts.Rejected != 0 {
-		t.Errorf("%d events are rejected", got.Counts.Rejected)
+	mustKeepRejected(t, jetStream(t, nc), got.Counts.Rejected)
+}
+
+// mustKeepRejected waits until QUOTA_REJECTED has what the fold rejected, each
+// once, however often programs were killed on the way.
+func mustKeepRejected(t *testing.T, js jetstream.JetStream, want uint64) {
+	t.Helper()
+	if want == 0 {
+		t.Error("nothing was rejected, and every publisher sent something that is no event")
+	}
+	ctx := deadline(t)
+	s, err := js.Stream(ctx, "QUOTA_REJECTED")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.CreateConsumer(ctx, jetstream.ConsumerConfig{AckPolicy: jetstream.AckNonePolicy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := uint64(0); n < want; n++ {
+		m, err := all.Next(jetstream.FetchMaxWait(patience))
+		if err != nil {
+			t.Fatalf("QUOTA_REJECTED has %d messages, want %d: %v", n, want, err)
+		}
+		var r rejection
+		decode(t, string(m.Data()), &r)
+		if r.Reason != "undecodable" || !strings.HasSuffix(string(r.Data), "is no event") {
+			t.Errorf("rejected: %+v", r)
+		}
+	}
+	info, err := s.Info(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.State.Msgs != want || info.State.NumSubjects != want {
+		t.Errorf("QUOTA_REJECTED has %d messages on %d subjects, want %d", info.State.Msgs, info.State.NumSubjects, want)
 	}
 }
 

@@ -61,6 +61,9 @@ func (p *publishers) publish(ctx context.Context, nc *nats.Conn, d *rand.Rand, p
 			// engine may have been killed since it was folded.
 			seq, err = p.untilAcked(nc, encode(p.t, sent[d.IntN(len(sent))]))
 		}
+		if err == nil && n%16 == 0 {
+			_, err = p.untilAcked(nc, []byte(prefix+"is no event"))
+		}
 		if err != nil {
 			p.t.Errorf("%s%d: %v", prefix, n, err)
 			return
