@@ -23,10 +23,8 @@ func (m *Message) decodeConfig(kind Kind, id string) Item {
 		item.Err = reject(ConfigUnmarked, "the header Quota-Config is not put or delete: a configuration message needs one of them")
 	case do[0] == ConfigPut:
 		item.Err = e.readDocument(m)
-	case len(m.Data) > 0:
-		item.Err = reject(ConfigInvalid, "the message has a body, but its header Quota-Config is delete: send it empty, or put")
 	default:
-		e.Delete = true
+		e.Delete = true // whatever the body: some clients cannot send none
 	}
 	if item.Err == nil {
 		item.Event = e
