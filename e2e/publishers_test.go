@@ -51,7 +51,7 @@ func (p *publishers) publish(ctx context.Context, nc *nats.Conn, d *rand.Rand, p
 	for n := 0; ctx.Err() == nil; n++ {
 		size := 1
 		if n%2 == 1 {
-			size = 1 + d.IntN(50)
+			size = 1 + d.IntN(20)
 		}
 		list := traffic(d, fmt.Sprintf("%s%d-", prefix, n), size)
 		sent = append(sent, list)
