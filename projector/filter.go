@@ -12,7 +12,7 @@ import (
 // It is a list of blocked Bloom filters. Each takes one 64-byte block per id
 // and sets probes bits in it; at 16 bits an id about 0.3 % of the unseen ids
 // of a full segment pass. A full segment is followed by one of four times its
-// size, so ten million ids a day make four segments. The hashes are SHA-256
+// size, so ten million ids a day make five segments. The hashes are SHA-256
 // already, so their bytes are used as they are.
 type filter struct{ segments []segment }
 
@@ -26,7 +26,7 @@ type block [8]uint64 // 512 bits, one cache line
 const (
 	probes       = 6
 	bitsPerID    = 16
-	firstSegment = 1 << 14 // ids: 32 KiB
+	firstSegment = 1 << 16 // ids: 128 KiB
 	segmentGrow  = 4
 )
 
