@@ -136,6 +136,7 @@ func TestVerdicts(t *testing.T) {
 		{ratioAtLeast(0.9), false, "≥ 0.90 × bare"},
 		{ratioAtMost(0.8), true, "≤ 0.80 × bare"},
 		{ratioAtMost(0.7), false, "≤ 0.70 × bare"},
+		{atMost(0), false, "≤ 0"},
 	} {
 		got := row.judged(tt.target)
 		if *got.Meets != tt.meets || got.target() != tt.text {

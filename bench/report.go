@@ -93,25 +93,30 @@ func (r *Report) WriteText(w io.Writer) error {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		fmt.Fprintln(t, strings.Join([]string{
-			row.Name, number(row.Ours), number(row.Bare), number(row.Ratio), row.Unit,
+			row.Name, number(row.Ours), optional(row.Bare), optional(row.Ratio), row.Unit,
 			row.cpu(), row.target(), row.verdict(), row.Note,
 		}, "\t"))
 	}
 	return t.Flush()
 }
 
-// number prints three significant digits or more; nothing for 0, which here
-// means that there is no such figure, but for allocations, which print as 0.
+// number prints three significant digits or more.
 func number(v float64) string {
 	switch {
-	case v == 0:
-		return "-"
-	case v >= 100:
+	case v == 0 || v >= 100:
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	case v >= 10:
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	}
 	return strconv.FormatFloat(v, 'f', 2, 64)
+}
+
+// optional prints a figure that is not there as a dash.
+func optional(v float64) string {
+	if v == 0 {
+		return "-"
+	}
+	return number(v)
 }
 
 func (r *Row) cpu() string {
