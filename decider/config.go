@@ -216,7 +216,7 @@ func (e *Engine) State(ctx context.Context, minSeq uint64, digest bool) (httpapi
 		return httpapi.State{}, errNoState
 	}
 	if err := p.loop.Wait(ctx, minSeq); err != nil {
-		return httpapi.State{}, err
+		return httpapi.State{}, ended(err)
 	}
 	last, err := e.lastSeq(ctx)
 	if err != nil {
@@ -227,11 +227,19 @@ func (e *Engine) State(ctx context.Context, minSeq uint64, digest bool) (httpapi
 	if digest {
 		seq, d, err := p.loop.Digest(ctx)
 		if err != nil {
-			return s, err
+			return s, ended(err)
 		}
 		s.AppliedSeq, s.Digest = seq, fmt.Sprintf("%x", d)
 	}
 	return s, nil
+}
+
+// ended says of a wait that its projection has ended: another one is coming.
+func ended(err error) error {
+	if errors.Is(err, projector.ErrEnded) {
+		return errNoState
+	}
+	return err
 }
 
 func countsOf(c projector.Counts) httpapi.Counts {

@@ -333,6 +333,32 @@ func TestWhatIsThereAlreadyIsDelivered(t *testing.T) {
 	}
 }
 
+// TestUndeliveredRejectionsStay in the store for the next try.
+func TestUndeliveredRejectionsStay(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteStream(t.Context(), events.RejectedStream); err != nil {
+		t.Fatal(err)
+	}
+	store := memstore.New()
+	s := projector.NewState(store)
+	var run projector.Run
+	run.Add(events.Message{Subject: "quota.consumption", Data: []byte("7"), Seq: 1, Time: 1_790_000_000_000})
+	b := store.NewBatch()
+	if err := errors.Join(s.Apply(&run), s.Cut(b), store.Commit(b)); err != nil {
+		t.Fatal(err)
+	}
+	if err := newOutbox(js, store, slog.New(slog.DiscardHandler)).deliver(t.Context()); err == nil {
+		t.Error("delivered to a stream that is not there")
+	}
+	if left, err := projector.Rejections(store, 9); err != nil || len(left) != 1 {
+		t.Errorf("%d left, %v, want the one that nobody has", len(left), err)
+	}
+}
+
 // rejected waits until QUOTA_REJECTED has n events, by its stored messages.
 func (r *running) rejected(n int) []events.Rejected {
 	r.t.Helper()

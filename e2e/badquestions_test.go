@@ -44,7 +44,7 @@ func badQuestions(t *testing.T) []badQuestion {
 		{"unknown estimate", about(`"estimate":{"token":5}`), "invalid", "estimate.token"},
 		{"negative estimate", about(`"estimate":{"tokens":-5}`), "invalid", "estimate.tokens"},
 		{"bare NaN", about(`"estimate":{"tokens":NaN}`), "undecodable", ""},
-		{"msgpack NaN", packed(t, object{"apiKeyId": "a", "connectionId": "c", "estimate": object{"tokens": math.NaN()}}), "undecodable", "not finite"},
+		{"msgpack NaN", packed(t, object{"apiKeyId": "a", "connectionId": "c", "estimate": object{"tokens": math.NaN()}}), "invalid", "estimate.tokens"},
 		{"1e400", about(`"estimate":{"tokens":1e400}`), "invalid", "estimate.tokens"},
 		{"1e999999999", about(`"estimate":{"tokens":1e999999999}`), "invalid", "estimate.tokens"},
 		{"40 digits", about(`"estimate":{"usd":` + strings.Repeat("9", 40) + `}`), "invalid", "estimate.usd"},

@@ -64,12 +64,14 @@ func NewLoop(state *State, store Store, source Source) *Loop {
 		current: make(chan struct{}), tasks: make(chan task), commit: make(chan Batch), commitDone: make(chan error, 1),
 	}
 	l.progress.applied.Store(state.pos.Seq)
+	l.progress.ended = make(chan struct{})
 	return l
 }
 
 // Run folds until the context ends, then commits what is folded and returns
 // nil; or until the source, the fold or a commit fails.
 func (l *Loop) Run(ctx context.Context) error {
+	defer close(l.progress.ended)
 	g, gctx := errgroup.WithContext(ctx)
 	runs, free := make(chan *Run, 2), make(chan *Run, 4)
 	for range cap(free) {
@@ -280,6 +282,8 @@ func (l *Loop) Do(ctx context.Context, do func() error) error {
 	t := task{do: do, done: make(chan error, 1)}
 	select {
 	case l.tasks <- t:
+	case <-l.progress.ended:
+		return ErrEnded
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -301,7 +305,8 @@ func (l *Loop) Digest(ctx context.Context) (seq uint64, digest Digest, err error
 	return seq, digest, err
 }
 
-// Wait returns when the message of that sequence is folded and visible.
+// Wait returns when the message of that sequence is folded and visible, or with
+// the context's error, or ErrEnded.
 func (l *Loop) Wait(ctx context.Context, seq uint64) error { return l.progress.wait(ctx, seq) }
 
 // Applied returns the sequence of the last folded message.

@@ -146,9 +146,17 @@ func TestLoopEndsWithWhatFailed(t *testing.T) {
 	if !errors.Is(err, full) {
 		t.Errorf("a failing commit: %v", err)
 	}
-	err = looped(t, &slowStore{Store: memstore.New()}, func(_ *testing.T, _ *projector.Loop, _ *projector.State, in script) {
+	err = looped(t, &slowStore{Store: memstore.New()}, func(t *testing.T, l *projector.Loop, _ *projector.State, in script) {
+		waited := make(chan error)
+		go func() { waited <- l.Wait(context.Background(), 9) }()
+		synctest.Wait()
 		close(in)
-		time.Sleep(time.Second)
+		if err := <-waited; !errors.Is(err, projector.ErrEnded) {
+			t.Errorf("who waits is told %v, want that the projection has ended", err)
+		}
+		if err := l.Do(context.Background(), func() error { return nil }); !errors.Is(err, projector.ErrEnded) {
+			t.Errorf("who wants something done is told %v, want that the projection has ended", err)
+		}
 	})
 	if !errors.Is(err, projector.ErrLogChanged) {
 		t.Errorf("a changed log: %v", err)

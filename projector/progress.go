@@ -2,6 +2,7 @@ package projector
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 )
@@ -13,6 +14,7 @@ type progress struct {
 	waiting atomic.Int64
 	mu      sync.Mutex
 	waiters map[*waiter]struct{}
+	ended   chan struct{} // closed when nothing more will be applied
 }
 
 type waiter struct {
@@ -20,7 +22,11 @@ type waiter struct {
 	done chan struct{}
 }
 
-// wait returns when the sequence is applied, or with the context's error.
+// ErrEnded is returned to those who wait for a sequence when the loop ends.
+var ErrEnded = errors.New("the projection has ended")
+
+// wait returns when the sequence is applied, or with the context's error, or
+// ErrEnded.
 func (p *progress) wait(ctx context.Context, seq uint64) error {
 	if p.applied.Load() >= seq {
 		return nil
@@ -42,6 +48,8 @@ func (p *progress) wait(ctx context.Context, seq uint64) error {
 	select {
 	case <-w.done:
 		return nil
+	case <-p.ended:
+		return ErrEnded
 	case <-ctx.Done():
 		return ctx.Err()
 	}

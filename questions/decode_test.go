@@ -217,7 +217,6 @@ func TestDecodeUndecodable(t *testing.T) {
 		"text cut":           {"\x81\xa8apiKeyId\xd9\x05k", wire.Msgpack},
 		"header cut":         {"\xdc\x00", wire.Msgpack},
 		"number cut":         {"\x81\xa6minSeq\xcf\x00", wire.Msgpack},
-		"binary":             {"\x82\xa8apiKeyId\xc4\x01k\xa4pool\xa1p", wire.Msgpack},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -13,13 +13,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// Errors of the msgpack parser.
-var (
-	ErrNotFinite = errors.New("the document has a number that is not finite: send a finite number or leave it out")
-	ErrBinary    = errors.New("the document has binary data: send a string")
-	ErrExtension = errors.New("the document has a msgpack extension type: send times as RFC 3339 strings or epoch milliseconds")
-	ErrKey       = errors.New("the document has a map key that is not a string: send field names")
-)
+// ErrKey is the error of a msgpack map with keys that are no names.
+var ErrKey = errors.New("the document has a map key that is not a string: send field names")
 
 func parseMsgpack(data []byte, most int) (Value, [][]byte, error) {
 	r := bytes.NewReader(data)
@@ -79,15 +74,19 @@ func (p *msgpackParser) scalar(code byte) (Value, error) {
 		n, err := p.dec.DecodeInt64()
 		return Value{Kind: Number, Text: strconv.FormatInt(n, 10)}, malformed(err)
 	case msgpcode.IsBin(code):
-		return Value{}, ErrBinary
+		n, err := p.dec.DecodeBytesLen()
+		return p.binary(n, err)
 	case msgpcode.IsExt(code):
-		return Value{}, ErrExtension
+		_, n, err := p.dec.DecodeExtHeader()
+		return p.binary(n, err)
 	}
 	return Value{}, &SyntaxError{fmt.Errorf("0x%02x begins no value", code)}
 }
 
 // float gives a float's shortest decimal that reads back as that float, with
-// the float's own size: 0.1 sent in 32 bits is 0.1 and not 0.10000000149.
+// the float's own size: 0.1 sent in 32 bits is 0.1 and not 0.10000000149. NaN and
+// the infinities are a kind of their own: a fault of the field they are in, while
+// an array's other events stand.
 func (p *msgpackParser) float(code byte) (Value, error) {
 	bits := 64
 	if code == msgpcode.Float {
@@ -98,26 +97,41 @@ func (p *msgpackParser) float(code byte) (Value, error) {
 		return Value{}, malformed(err)
 	}
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return Value{}, ErrNotFinite
+		return Value{Kind: NotFinite}, nil
 	}
 	return Value{Kind: Number, Text: strconv.FormatFloat(f, 'g', -1, bits)}, nil
 }
 
-// text reads a string. A length beyond the rest of the message is refused
-// before the library makes room for it.
+// binary passes over bytes that no field of ours can have. They are a fault of
+// the field they are in, and none where fields are ignored.
+func (p *msgpackParser) binary(n int, err error) (Value, error) {
+	if err == nil {
+		_, err = p.take(n)
+	}
+	return Value{Kind: Binary}, malformed(err)
+}
+
+// take returns the next n bytes. A length beyond the rest of the message is
+// refused before the library makes room for it.
+func (p *msgpackParser) take(n int) ([]byte, error) {
+	if n < 0 || n > p.r.Len() {
+		return nil, io.ErrUnexpectedEOF
+	}
+	at := p.offset()
+	_, err := p.r.Seek(int64(n), io.SeekCurrent)
+	return p.data[at : at+n], err
+}
+
+// text reads a string.
 func (p *msgpackParser) text() (string, error) {
 	n, err := p.dec.DecodeBytesLen()
 	if err != nil {
 		return "", malformed(err)
 	}
-	if n < 0 || n > p.r.Len() {
-		return "", malformed(io.ErrUnexpectedEOF)
-	}
-	at := p.offset()
-	if _, err := p.r.Seek(int64(n), io.SeekCurrent); err != nil {
+	text, err := p.take(n)
+	if err != nil {
 		return "", malformed(err)
 	}
-	text := p.data[at : at+n]
 	if !utf8.Valid(text) {
 		return "", ErrUTF8
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/quotashare/quotashare/quota"
 )
 
 func num(s string) Value { return Value{Kind: Number, Text: s} }
@@ -96,10 +98,8 @@ func refusals() []refused {
 		{"after the end", Msgpack, "\x80\x80", ErrTrailing},
 		{"bad UTF-8", Msgpack, "\x81\xa1a\xa1\xff", ErrUTF8},
 		{"bad UTF-8 name", Msgpack, "\x81\xa1\xff\x01", ErrUTF8},
-		{"NaN", Msgpack, "\x91\xcb\x7f\xf8\x00\x00\x00\x00\x00\x01", ErrNotFinite},
-		{"infinity", Msgpack, "\x91\xca\xff\x80\x00\x00", ErrNotFinite},
-		{"binary", Msgpack, "\x91\xc4\x01a", ErrBinary},
-		{"time", Msgpack, "\x91\xd6\xff\x00\x00\x00\x00", ErrExtension},
+		{"binary cut off", Msgpack, "\x91\xc4\x02a", &syntax},
+		{"extension cut off", Msgpack, "\x91\xd6\xff\x00", &syntax},
 		{"number as key", Msgpack, "\x81\x01\x01", ErrKey},
 		{"binary as key", Msgpack, "\x81\xc4\x01a\x01", ErrKey},
 		{"nil as key", Msgpack, "\x81\xc0\x01", ErrKey},
@@ -233,6 +233,32 @@ func TestDetect(t *testing.T) {
 	} {
 		if got := Detect(c.contentType, c.first); got != c.want {
 			t.Errorf("%q %x: %v", c.contentType, c.first, got)
+		}
+	}
+}
+
+// TestWhatIsNoValueOfOurs: msgpack can say more than JSON. It is the fault of
+// the field, and no reason to refuse the fields beside it.
+func TestWhatIsNoValueOfOurs(t *testing.T) {
+	for _, c := range []struct{ name, data, problem string }{
+		{"NaN", "\xcb\x7f\xf8\x00\x00\x00\x00\x00\x01", "is not a finite number"},
+		{"infinity", "\xca\xff\x80\x00\x00", "is not a finite number"},
+		{"bytes", "\xc4\x01a", "is binary data, not a number"},
+		{"a time", "\xd6\xff\x00\x00\x00\x00", "is binary data, not a number"},
+		{"a long extension", "\xc7\x03\x05abc", "is binary data, not a number"},
+	} {
+		v, err := ParseMsgpack([]byte("\x82\xa1a" + c.data + "\xa1b\x07"))
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var faults Faults
+		r, _ := Read(v, "", &faults)
+		if n, ok := r.Int("b", 0, 9); n != 7 || !ok {
+			t.Errorf("%s: the field beside it is %d", c.name, n)
+		}
+		if _, ok := r.Amount("a", quota.USD); ok || len(faults) != 1 || faults[0].Problem != c.problem {
+			t.Errorf("%s: %v, want %s", c.name, faults, c.problem)
 		}
 	}
 }

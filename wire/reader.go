@@ -35,7 +35,7 @@ func Read(v Value, path string, faults *Faults) (r Reader, ok bool) {
 
 // String names the kind with its article, for messages.
 func (k Kind) String() string {
-	return [...]string{"absent", "null", "a boolean", "a number", "a string", "an array", "an object"}[k]
+	return [...]string{"absent", "null", "a boolean", "a number", "a string", "an array", "an object", "binary data", "no finite number"}[k]
 }
 
 // Path returns the path of the field of that name.
@@ -160,6 +160,8 @@ func (r Reader) number(name string) (string, bool) {
 	case Number, String:
 		return v.Text, true
 	case Absent:
+	case NotFinite:
+		r.Fault(name, "is not a finite number")
 	default:
 		r.Fault(name, "is "+v.Kind.String()+", not a number")
 	}

@@ -12,6 +12,10 @@ const (
 	String
 	Array
 	Object
+	// Of msgpack alone, and legal in no field of ours: bytes and extensions, and
+	// floats that are NaN or infinite.
+	Binary
+	NotFinite
 )
 
 // Value is one node of a decoded document. A number is kept as its text in JSON
