@@ -103,30 +103,31 @@ var mediaTypes = []struct {
 	{"application/cloudevents-batch+json", mediaCloudEvents},
 }
 
-// mediaOf reads the content headers of a request. What is not among allowed is
-// 415 rather than a guess: curl's default, a form, would otherwise be answered
-// with a puzzling error about JSON. Unsaid is always allowed.
+// mediaOf reads the content headers of a request. A type that is none of ours
+// says as little as no type, and the first byte tells, as over NATS: fetch sends
+// strings as text/plain, and curl as a form. One of ours that does not belong
+// here is 415, for then the caller means something else.
 func mediaOf(r *http.Request, allowed ...media) (media, error) {
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
 		return 0, unsupported("content-encoding: " + quote(enc) + " is not read here: send the body as it is")
 	}
-	said := r.Header.Get("Content-Type")
-	if said == "" {
-		return mediaUnsaid, nil
-	}
-	name, params, err := mime.ParseMediaType(said)
+	name, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
-		return 0, unsupported("content-type: " + quote(said) + " is no media type: use " + mediaNames(allowed))
+		return mediaUnsaid, nil
 	}
 	if cs := params["charset"]; cs != "" && !strings.EqualFold(cs, "utf-8") {
 		return 0, unsupported("content-type: charset " + quote(cs) + " is not read here: use utf-8")
 	}
 	for _, t := range mediaTypes {
-		if t.name == name && slices.Contains(allowed, t.is) {
+		switch {
+		case t.name != name:
+		case slices.Contains(allowed, t.is):
 			return t.is, nil
+		default:
+			return 0, unsupported("content-type: " + quote(name) + " is not read here: use " + mediaNames(allowed))
 		}
 	}
-	return 0, unsupported("content-type: " + quote(name) + " is not read here: use " + mediaNames(allowed))
+	return mediaUnsaid, nil
 }
 
 // mediaNames lists the names to use for messages to people.
