@@ -261,6 +261,15 @@ func TestRejected(t *testing.T) {
 	}
 }
 
+// TestRejectedWithoutHeaders: every field of a record is always there.
+func TestRejectedWithoutHeaders(t *testing.T) {
+	r := NewRejected(&Message{Subject: "quota.due", Seq: 1, Time: quota.MinInstant}, 0, reject(Undecodable, "m"), nil)
+	const want = `{"seq":1,"index":0,"subject":"quota.due","reason":"undecodable","message":"m","time":"2000-01-01T00:00:00.000Z","headers":{},"data":""}`
+	if got := string(r.AppendJSON(nil)); got != want {
+		t.Error(got)
+	}
+}
+
 // TestRejectedFits: the record of the worst message fits into one of 1 MiB.
 func TestRejectedFits(t *testing.T) {
 	for n, cut := range map[int]bool{0: false, MaxRejectedData: false, MaxRejectedData + 1: true, 8 << 20: true} {

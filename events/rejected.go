@@ -76,10 +76,9 @@ func (r *Rejected) AppendJSON(dst []byte) []byte {
 	return w.Bytes()
 }
 
+// writeHeaders writes an empty object when there are none, so that a reader
+// need not look first.
 func (r *Rejected) writeHeaders(w *wire.Writer) {
-	if len(r.Headers) == 0 {
-		return
-	}
 	w.Name("headers")
 	w.Object()
 	for _, name := range sortedNames(r.Headers) {
