@@ -148,9 +148,14 @@ func (e *Engine) judged(r *questions.Reply, a *projector.Asked, d *fairshare.Ans
 }
 
 // closeIfDegraded blocks an answer that would let pass, where the pool says
-// that an old state must not. Mode observe never blocks.
+// that an old state must not. Mode observe never blocks. The pool's other
+// connections would be blocked as well, so none is an alternative.
 func closeIfDegraded(r *questions.Reply, p *plans.Pool) {
-	if !r.Allow || p == nil || p.OnDegraded != plans.Closed || p.Mode != plans.Enforce {
+	if p == nil || p.OnDegraded != plans.Closed || p.Mode != plans.Enforce {
+		return
+	}
+	r.Alternatives = r.Alternatives[:0]
+	if !r.Allow {
 		return
 	}
 	r.Allow, r.Deprioritize, r.ScoreFactor = false, false, quota.RatioOne

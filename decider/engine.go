@@ -45,6 +45,7 @@ type Engine struct {
 	ids     decisionIDs
 	current atomic.Pointer[projection]
 	ready   *gate
+	server  *natsapi.Server // one for all projections, so that its counts go on
 	metrics *Metrics
 }
 
@@ -66,6 +67,7 @@ func New(o Options) (*Engine, error) {
 		o.PurgeAge = DefaultPurgeAge
 	}
 	e := &Engine{o: o, js: js, now: func() int64 { return time.Now().UnixMilli() }, ids: newDecisionIDs(), ready: newGate()}
+	e.server = natsapi.New(natsapi.Config{Conn: o.Conn, Decider: e, Version: o.Version, Logger: o.Log})
 	e.metrics = newMetrics(e)
 	return e, nil
 }
@@ -182,8 +184,7 @@ func (e *Engine) serve(ctx context.Context, p *projection) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	server := natsapi.New(natsapi.Config{Conn: e.o.Conn, Decider: e, Version: e.o.Version, Logger: e.o.Log})
-	if err := server.Start(); err != nil {
+	if err := e.server.Start(); err != nil {
 		return fmt.Errorf("answering over NATS: %w", err)
 	}
 	e.ready.set(true)
@@ -194,7 +195,7 @@ func (e *Engine) serve(ctx context.Context, p *projection) error {
 	e.ready.set(false)
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
-	return errors.Join(ctx.Err(), server.Stop(stop))
+	return errors.Join(ctx.Err(), e.server.Stop(stop))
 }
 
 // Ready reports whether there is a state that has caught up with the log and is

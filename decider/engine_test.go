@@ -227,10 +227,14 @@ func TestSilenceOfTheLogIsSaid(t *testing.T) {
 		{"closed and off", func(p *plans.Pool) { p.OnDegraded, p.Mode = plans.Closed, plans.Off }, "off", 200},
 	} {
 		p := team("p", "c")
+		p.Connections = append(p.Connections, plans.Connection{ConnectionID: "d", Weight: 100})
 		c.change(p)
 		_, err := r.PutPool(r.within(), p, httpapi.Meta{})
 		r.must(err)
 		got := r.ask(aboutAlice)
+		if blocked := c.status == 503; (len(got.Alternatives) == 0) != blocked {
+			t.Errorf("%s: alternatives %v", c.name, got.Alternatives)
+		}
 		if got.Reason != c.reason || got.HTTPStatus != c.status || got.Allow != (c.status == 200) ||
 			len(got.Degraded) != 1 || got.Degraded[0] != degradedLag {
 			t.Errorf("%s: %s %d, degraded %v", c.name, got.Reason, got.HTTPStatus, got.Degraded)

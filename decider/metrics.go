@@ -66,6 +66,7 @@ var (
 	eventsDesc  = prometheus.NewDesc("quotashare_events_total", "Events of the log, by what became of them.", []string{"outcome"}, nil)
 	rejectDesc  = prometheus.NewDesc("quotashare_rejected_total", "Events that could not be folded, by reason.", []string{"reason"}, nil)
 	appliedDesc = prometheus.NewDesc("quotashare_applied_seq", "Stream sequence of the last message folded.", nil, nil)
+	natsDesc    = prometheus.NewDesc("quotashare_nats_total", "What came in on quota.decide over NATS, by what became of it.", []string{"outcome"}, nil)
 	lagDesc     = prometheus.NewDesc("quotashare_fold_lag_seconds", "Age of the oldest message not yet folded.", nil, nil)
 	readyDesc   = prometheus.NewDesc("quotashare_ready", "1 while questions are answered over NATS.", nil, nil)
 )
@@ -95,6 +96,11 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	for i, reason := range projector.Reasons {
 		ch <- prometheus.MustNewConstMetric(rejectDesc, prometheus.CounterValue, float64(counts.ByReason[i]), string(reason))
 	}
+	m.engine.server.Counts().Each(func(name string, n uint64) {
+		if name != "waiting" { // the only one that falls
+			ch <- prometheus.MustNewConstMetric(natsDesc, prometheus.CounterValue, float64(n), name)
+		}
+	})
 	ready := 0.0
 	if m.engine.Ready() {
 		ready = 1
