@@ -63,7 +63,8 @@ func (f *Facts) appendNumbers(dst []byte, a *Answer) []byte {
 	if a.Scope == ScopeConnection {
 		dst = append(dst, "the provider reports "...)
 		dst = n.used.Append(dst, quota.Percent)
-		return append(appendPer(append(dst, " percent"...), l), " used"...)
+		dst = append(append(dst, " percent of the "...), l.window.String()...)
+		return append(dst, " window used"...)
 	}
 	have, of, whose := n.c(), n.share, " used, your share; the pool is in strict mode"
 	switch a.Reason {
@@ -74,7 +75,8 @@ func (f *Facts) appendNumbers(dst []byte, a *Answer) []byte {
 	}
 	dst = append(have.Append(dst, l.unit), " of "...)
 	dst = append(of.Append(dst, l.unit), ' ')
-	dst = appendPer(append(dst, l.unit.String()...), l)
+	dst = append(append(dst, l.unit.String()...), " per "...)
+	dst = append(dst, periods[l.window]...)
 	dst = append(dst, whose...)
 	if n.estimate > 0 && have < of {
 		dst = append(dst, ", and this request needs "...)
@@ -83,8 +85,9 @@ func (f *Facts) appendNumbers(dst []byte, a *Answer) []byte {
 	return dst
 }
 
-func appendPer(dst []byte, l *line) []byte {
-	return append(append(dst, " per "...), l.window.String()...)
+// periods are the windows after "per".
+var periods = [quota.NumWindows]string{
+	quota.Hourly: "hour", quota.FiveHour: "5 hours", quota.Daily: "day", quota.Weekly: "week", quota.Monthly: "month",
 }
 
 // appendWait appends a wait in its two largest units that are not zero, for the
