@@ -15,7 +15,8 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: build ## build, and start everything in one process
+run: ## build, and start everything in one process
+	$(GO) build -trimpath -o $(BIN)/ ./cmd/quotashare
 	@$(BIN)/quotashare up
 
 .PHONY: build
