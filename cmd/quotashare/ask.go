@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -16,8 +17,8 @@ import (
 
 type decideCmd struct {
 	APIKey     string `arg:"" name:"key" help:"The API key."`
-	Connection string `short:"c" xor:"where" required:"" help:"The connection it wants to use."`
-	Pool       string `short:"p" xor:"where" required:"" help:"Or the pool, when the connection is not chosen yet."`
+	Connection string `short:"c" xor:"where" help:"The connection it wants to use; this or --pool is needed."`
+	Pool       string `short:"p" xor:"where" help:"Or the pool, when the connection is not chosen yet."`
 	Model      string `help:"The model it wants to use."`
 	Requests   string `placeholder:"N" help:"Estimate: requests."`
 	Tokens     string `placeholder:"N" help:"Estimate: tokens."`
@@ -31,6 +32,9 @@ type decideCmd struct {
 }
 
 func (d *decideCmd) run(ctx context.Context, p program.Process) error {
+	if d.Connection == "" && d.Pool == "" {
+		return errors.New("--connection or --pool is needed: it says what the key wants to use")
+	}
 	c, err := d.client()
 	if err != nil {
 		return err
@@ -102,6 +106,12 @@ func sayDecision(w io.Writer, answer []byte) error {
 		return fmt.Errorf("the engine's answer cannot be read: %w", err)
 	}
 	fmt.Fprintf(w, "%s (%s), as of event %d\n", r.Decision, r.Reason, r.AsOf.Seq)
+	switch r.Reason {
+	case "no-pool":
+		fmt.Fprintln(w, "  no pool has this connection, so nothing limits it")
+	case "no-allocation":
+		fmt.Fprintln(w, "  the pool has no allocation for this key; it may use what is left")
+	}
 	if r.Message != "" {
 		fmt.Fprintf(w, "  %s\n", r.Message)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 type benchCmd struct {
-	Only  []string `placeholder:"NAME,…" help:"Measure only these, or those that begin so: ${measures}."`
+	Only  []string `placeholder:"NAME" help:"Measure only these, or those that begin so: ${measures}."`
 	Quick bool     `help:"Take seconds in place of minutes: shows that it works, its figures say little."`
 	Dir   string   `placeholder:"DIR" help:"Where the data lies meanwhile; nothing is left there."`
 	JSON  bool     `name:"json" help:"Print JSON in place of a table."`

@@ -13,7 +13,7 @@ import (
 )
 
 type importCmd struct {
-	File       string `arg:"" help:"The file, or - for standard input."`
+	File       string `arg:"" help:"The file, or - for standard input. An event without an id gets one of file name, line number and content."`
 	Trace      string `enum:"ndjson,azure" default:"ndjson" help:"What it is: ndjson, one event per line, or azure, a CSV trace of LLM inference."`
 	Keys       int    `default:"1" help:"Of azure: how many keys the rows are dealt to, key-1, key-2, …."`
 	Connection string `help:"Of azure: the connection the rows used."`
@@ -47,17 +47,22 @@ func (c *importCmd) run(ctx context.Context, p program.Process) error {
 	err = u.all(ctx, c.rows(io.TeeReader(src, bar), shift), bar)
 	bar.done()
 	if err != nil {
-		return program.Hint(err, "import the file again: what is already there is not counted twice")
+		return c.brokeOff(err)
 	}
 	after, err := api.counts(ctx, u.lastSeq)
 	if err != nil {
 		return err
 	}
 	u.summary(p.Stdout, after.since(before))
-	if u.refused > 0 {
-		return fmt.Errorf("%d rows were refused; the rest is in", u.refused)
+	return u.complaint(c.Trace)
+}
+
+// brokeOff says how to go on after an import that ended early.
+func (c *importCmd) brokeOff(err error) error {
+	if c.Rebase != "" {
+		return program.Hint(err, "a rebased file counts again with every import: to begin afresh is to count some rows twice")
 	}
-	return nil
+	return program.Hint(err, "import the file again: what is already there is not counted twice")
 }
 
 // check finds what kong cannot: flags that go together.
@@ -86,6 +91,9 @@ func (c *importCmd) open(stdin io.Reader) (f io.ReadCloser, size int64, err erro
 	info, err := file.Stat()
 	if err != nil {
 		return nil, 0, errors.Join(err, file.Close())
+	}
+	if info.IsDir() {
+		return nil, 0, errors.Join(fmt.Errorf("%s is a directory: name a file", c.File), file.Close())
 	}
 	return file, info.Size(), nil
 }

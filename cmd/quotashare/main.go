@@ -35,6 +35,9 @@ type command interface {
 
 // run is the whole program.
 func run(ctx context.Context, p program.Process) int {
+	if len(p.Args) == 0 {
+		p.Args = []string{"--help"}
+	}
 	var c cli
 	k, err := p.Parse(&c, "Fair shares of one LLM provider account for many API keys.", kong.Vars{"measures": measures()})
 	if err != nil {

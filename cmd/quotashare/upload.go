@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/quotashare/quotashare/internal/program"
 	"github.com/quotashare/quotashare/trace"
 )
 
@@ -131,4 +132,18 @@ func (u *upload) summary(w io.Writer, fold counts) {
 	}
 	fmt.Fprintf(w, "%d rows: %d folded, %d duplicates, %d late, %d rejected, %d refused\n",
 		u.accepted+u.refused, fold.Folded, duplicates, fold.Late, fold.Rejected, u.refused)
+}
+
+// complaint is the error of an import with refused rows.
+func (u *upload) complaint(format string) error {
+	switch {
+	case u.refused == 0:
+		return nil
+	case u.accepted > 0:
+		return fmt.Errorf("%d rows were refused; the rest is in", u.refused)
+	case format == "azure":
+		return errors.New("every row was refused; nothing is in")
+	}
+	return program.Hint(errors.New("every row was refused; nothing is in"),
+		"every line must be an event in JSON; an Azure trace needs --trace azure --connection ID")
 }

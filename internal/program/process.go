@@ -93,9 +93,19 @@ func (p Process) Parse(cli any, description string, more ...kong.Option) (c *kon
 	}
 	c, err = parser.Parse(p.Args)
 	if err != nil {
-		return nil, misuse{err, p.Name}
+		return nil, misuse{err, p.helpOf(err)}
 	}
 	return c, nil
+}
+
+// helpOf names what has the help for an error of the parser: the command that
+// was meant, if it got that far.
+func (p Process) helpOf(err error) string {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context.Selected() != nil {
+		return p.Name + " " + parse.Context.Selected().Path()
+	}
+	return p.Name
 }
 
 func (p Process) resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {

@@ -15,6 +15,16 @@ type misuse struct {
 	name string
 }
 
+// Error returns what the parser said, and says in words of ours what it tells
+// in the names of its tokens: that a value is missing at the end of the line.
+func (m misuse) Error() string {
+	text := m.error.Error()
+	if flag, rest, ok := strings.Cut(text, ": expected "); ok && strings.HasSuffix(rest, "(<EOL>)") {
+		return flag + " needs a value"
+	}
+	return text
+}
+
 // Unwrap returns what the parser said.
 func (m misuse) Unwrap() error { return m.error }
 
