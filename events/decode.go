@@ -47,13 +47,19 @@ func firstByte(data []byte) byte {
 // checkTTL refuses a message that the broker would forget by itself: it would
 // be missing at a replay.
 func (m *Message) checkTTL(kind Kind) *Rejection {
-	switch values := m.header(HeaderTTL); {
-	case len(values) == 0, kind.IsConfig() && len(values) == 1 && values[0] == TTLNever:
+	switch {
+	case len(m.header(HeaderTTL)) == 0, kind.IsConfig() && !m.Expires():
 		return nil
 	case kind.IsConfig():
 		return reject(TTLNotAllowed, "the header Nats-TTL is not never: configuration must not expire")
 	}
 	return reject(TTLNotAllowed, "the header Nats-TTL is not allowed here: leave it out, because an event that expires is missing at a replay")
+}
+
+// Expires reports whether the broker forgets the message by itself.
+func (m *Message) Expires() bool {
+	values := m.header(HeaderTTL)
+	return len(values) > 1 || len(values) == 1 && values[0] != TTLNever
 }
 
 // decodeTree is the way for everything that the scanner leaves: it parses the

@@ -3,8 +3,6 @@ package projector
 import (
 	"encoding/binary"
 	"errors"
-
-	"github.com/quotashare/quotashare/events"
 )
 
 // Cut writes everything that changed since the last cut, and the position it
@@ -13,7 +11,7 @@ import (
 // so it takes no lock and no reader waits for it.
 func (s *State) Cut(b Batch) error {
 	if s.last.Seq != 0 {
-		s.pos.Hash = events.Hash(&s.last)
+		s.pos.Hash = HashOf(&s.last)
 	}
 	return errors.Join(
 		s.cutIDs(b, connTable, s.conns),

@@ -11,10 +11,25 @@ import (
 // Position is the last applied message of the log: what a store was folded up
 // to, and enough to recognise that message again.
 type Position struct {
-	Seq  uint64 // 0 = nothing applied yet
-	Time int64  // the broker's timestamp, epoch ms
-	Hash [32]byte
+	Seq  uint64   // 0 = nothing applied yet
+	Time int64    // the broker's timestamp, epoch ms
+	Hash [32]byte // HashOf the message
 }
+
+// HashOf returns what a position keeps of a message: its hash, or zero for one
+// that the broker forgets by itself. Such a message is rejected, and still the
+// last one applied until another comes; its absence must not look like another
+// log.
+func HashOf(m *events.Message) (hash [32]byte) {
+	if m.Expires() {
+		return hash
+	}
+	return events.Hash(m)
+}
+
+// Expires reports whether the message of the position may be gone from the log
+// at any time.
+func (p *Position) Expires() bool { return p.Hash == [32]byte{} }
 
 // Reader reads a store as of its newest commit.
 type Reader interface {

@@ -27,11 +27,15 @@ func TestEndsOfPulls(t *testing.T) {
 		{"503", "", "", wanted, true},
 	} {
 		s := &session{wanted: wanted}
-		h := nats.Header{"Description": {tt.description}}
+		h := nats.Header{"Status": {tt.code}, "Description": {tt.description}}
 		if tt.left != "" {
 			h.Set("Nats-Pending-Messages", tt.left)
 		}
-		err := s.status(tt.code, h)
+		pending := uint64(5)
+		err := s.status(h, &pending)
+		if (pending == 0) != (tt.code == "100") {
+			t.Errorf("%s %s: %d pending; only a heartbeat says that nothing is", tt.code, tt.description, pending)
+		}
 		if (err != nil) != tt.fails || s.wanted != tt.wanted {
 			t.Errorf("%s %s: error %v and %d wanted, want an error %v and %d", tt.code, tt.description, err, s.wanted, tt.fails, tt.wanted)
 		}

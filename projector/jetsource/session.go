@@ -27,6 +27,7 @@ type session struct {
 	pull     []byte
 	consumer uint64 // consumer sequence of the last message
 	wanted   int    // messages asked for and not delivered yet
+	ahead    uint64 // messages from the start on when it was opened
 	back     []events.Message
 	alarm    *time.Timer
 	drop     func()
@@ -65,6 +66,7 @@ func openSession(ctx context.Context, conn *nats.Conn, stream jetstream.Stream, 
 		subject: "$JS.API.CONSUMER.MSG.NEXT." + streamName + "." + name,
 		inbox:   conn.NewInbox(),
 		alarm:   time.NewTimer(silence),
+		ahead:   info.CachedInfo().NumPending,
 	}
 	s.drop = func() {
 		ctx, cancel := context.WithTimeout(context.Background(), heartbeat)
@@ -141,10 +143,10 @@ func (s *session) takeOne(ctx context.Context, list *[]events.Message, pending *
 
 // accept takes one delivery: a message, or a status of a pull.
 func (s *session) accept(m *nats.Msg, list *[]events.Message, pending *uint64) error {
-	if len(m.Data) == 0 && m.Header != nil {
-		if status := m.Header.Get("Status"); status != "" {
-			return s.status(status, m.Header)
-		}
+	// A status comes to the inbox as such, a message under its own subject. The
+	// header does not tell: anybody may publish an empty message with a "Status".
+	if m.Subject == s.inbox {
+		return s.status(m.Header, pending)
 	}
 	meta, ok := parseAck(m.Reply)
 	if !ok {
@@ -166,9 +168,13 @@ func (s *session) accept(m *nats.Msg, list *[]events.Message, pending *uint64) e
 // status handles a heartbeat, or the end of a pull: what it had not delivered
 // is no longer on its way. A pull with a limit in bytes says that it is complete
 // too, when bytes are left of it.
-func (s *session) status(code string, h nats.Header) error {
-	switch description := h.Get("Description"); {
+//
+// A heartbeat comes only when the broker has had nothing to deliver. It matters
+// when messages that were still to come have been purged meanwhile.
+func (s *session) status(h nats.Header, pending *uint64) error {
+	switch code, description := h.Get("Status"), h.Get("Description"); {
 	case code == "100":
+		*pending = 0
 		return nil
 	case code == "408", code == "409" && (description == "Batch Completed" || strings.Contains(description, "MaxBytes")):
 		left, err := strconv.Atoi(h.Get("Nats-Pending-Messages"))
@@ -178,7 +184,7 @@ func (s *session) status(code string, h nats.Header) error {
 		s.wanted -= left
 		return s.ask()
 	}
-	return fmt.Errorf("pull ended: %s %s", code, h.Get("Description"))
+	return fmt.Errorf("pull ended: %s %s", h.Get("Status"), h.Get("Description"))
 }
 
 // ack is what the reply subject of a delivery says of it.

@@ -42,8 +42,8 @@ type Source struct {
 	js      jetstream.JetStream
 	session *session // nil = not connected
 	last    projector.Position
-	// lastMessage is the message of last when it was read here; its hash is
-	// computed when it is needed, at the next connect.
+	// lastMessage is the message of last when it was read here; the hash of last
+	// is computed from it when it is needed, at the next connect.
 	lastMessage events.Message
 	list        []events.Message
 	pending     uint64
@@ -130,7 +130,7 @@ func (s *Source) note() {
 	for i := range s.list {
 		if seq := s.list[i].Seq; seq != expect && s.last.Seq != 0 {
 			s.gaps++
-			s.o.Log.Warn("messages are missing in the log; it was edited", "stream", s.o.Stream, "from", expect, "before", seq)
+			s.o.Log.Warn("messages are missing in the log; they were deleted, or had a Nats-TTL", "stream", s.o.Stream, "from", expect, "before", seq)
 		}
 		expect = s.list[i].Seq + 1
 		s.last.Seq = s.list[i].Seq
@@ -158,19 +158,21 @@ func (s *Source) connect(ctx context.Context) error {
 		return err
 	}
 	s.session = session
-	s.pending = state.Msgs
+	s.pending = session.ahead
 	if s.last.Seq == 0 {
 		return nil
 	}
-	return s.verify(ctx, state)
+	return s.verify(ctx, state.LastSeq)
 }
 
 // verify reads the first message of a session, which must be the last one
-// applied.
-func (s *Source) verify(ctx context.Context, state jetstream.StreamState) error {
-	gone := state.FirstSeq > s.last.Seq
-	if gone && state.LastSeq == s.last.Seq {
-		return s.forgotten(state.LastSeq + 1) // an emptied stream: nothing to read at
+// applied. end is the last sequence of the stream.
+func (s *Source) verify(ctx context.Context, end uint64) error {
+	if s.lastMessage.Seq == s.last.Seq {
+		s.last.Hash = projector.HashOf(&s.lastMessage)
+	}
+	if s.session.ahead == 0 {
+		return s.forgotten(end + 1) // nothing to read at, however long we wait
 	}
 	s.list = s.list[:0]
 	for len(s.list) == 0 {
@@ -186,11 +188,7 @@ func (s *Source) verify(ctx context.Context, state jetstream.StreamState) error 
 		s.session.back = append(s.session.back, first)
 		return nil
 	}
-	want := s.last.Hash
-	if s.lastMessage.Seq == s.last.Seq {
-		want = events.Hash(&s.lastMessage)
-	}
-	if first.Time != s.last.Time || events.Hash(&first) != want {
+	if first.Time != s.last.Time || projector.HashOf(&first) != s.last.Hash {
 		return fmt.Errorf("%w: message %d is another one than was folded", projector.ErrLogChanged, first.Seq)
 	}
 	return nil
@@ -198,8 +196,8 @@ func (s *Source) verify(ctx context.Context, state jetstream.StreamState) error 
 
 // forgotten says whether the stream may have forgotten the last message.
 func (s *Source) forgotten(first uint64) error {
-	if time.Since(time.UnixMilli(s.last.Time)) < s.o.PurgeAge {
-		return fmt.Errorf("%w: message %d is gone and it goes on at %d", projector.ErrLogChanged, s.last.Seq, first)
+	if s.last.Expires() || time.Since(time.UnixMilli(s.last.Time)) >= s.o.PurgeAge {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%w: message %d is gone and it goes on at %d", projector.ErrLogChanged, s.last.Seq, first)
 }

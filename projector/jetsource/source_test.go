@@ -76,8 +76,15 @@ func (r *rig) start() {
 	r.must(err)
 }
 
-// halt stops the server alone: the connection stays and waits.
-func (r *rig) halt() { r.must(r.srv.Shutdown()) }
+// halt stops the server alone: the connection stays, has noticed, and waits.
+func (r *rig) halt() {
+	r.t.Helper()
+	noticed := r.nc.StatusChanged(nats.RECONNECTING)
+	r.must(r.srv.Shutdown())
+	if r.nc.IsConnected() {
+		<-noticed
+	}
+}
 
 func (r *rig) stop() {
 	r.nc.Close()
@@ -144,7 +151,7 @@ func (r *rig) fails(s *jetsource.Source, want error) {
 
 // at is the position of a message that was read.
 func at(m events.Message) projector.Position {
-	return projector.Position{Seq: m.Seq, Time: m.Time, Hash: events.Hash(&m)}
+	return projector.Position{Seq: m.Seq, Time: m.Time, Hash: projector.HashOf(&m)}
 }
 
 // TestReadsInOrderFromAPosition: more than one pull, from the start and from
@@ -318,6 +325,93 @@ func TestDeletedMessagesAreSaid(t *testing.T) {
 	r.read(r.source(projector.Position{}), 4)
 	if !strings.Contains(r.said.String(), "from=3 before=4") {
 		t.Errorf("said: %s", r.said.String())
+	}
+}
+
+// TestNewestMessageDeleted: there is nothing to read at, and waiting for the
+// next message to say so would keep a decider silent until somebody publishes.
+func TestNewestMessageDeleted(t *testing.T) {
+	r := newRig(t)
+	r.publish(2, "a")
+	all := r.read(r.source(projector.Position{}), 2)
+	stream, err := r.js.Stream(t.Context(), events.Stream)
+	r.must(err)
+	r.must(stream.DeleteMsg(t.Context(), 2))
+	r.fails(r.source(at(all[1])), projector.ErrLogChanged)
+}
+
+// TestExpiredMessages: the broker forgets a message with a Nats-TTL by itself,
+// which is no sign of another log, at the end of it or before more.
+func TestExpiredMessages(t *testing.T) {
+	r := newRig(t)
+	r.publish(1, "a")
+	m := nats.NewMsg("quota.consumption")
+	m.Header.Set(events.HeaderTTL, "1h")
+	_, err := r.js.PublishMsg(t.Context(), m)
+	r.must(err)
+	connected := r.source(projector.Position{})
+	all := r.read(connected, 2)
+	r.read(r.source(at(all[1])), 0) // while it is there
+	stream, err := r.js.Stream(t.Context(), events.Stream)
+	r.must(err)
+	r.must(stream.DeleteMsg(t.Context(), 2)) // as its end would
+	restarted := r.source(at(all[1]))
+	got, err := restarted.Next(t.Context())
+	r.must(err)
+	if len(got.List) != 0 || got.Pending != 0 {
+		t.Fatalf("with nothing after it: %+v", got)
+	}
+	r.halt()
+	r.start()
+	r.publish(1, "b")
+	for _, s := range []*jetsource.Source{connected, restarted, r.source(at(all[1]))} {
+		if got := r.read(s, 1); got[0].Seq != 3 {
+			t.Errorf("goes on at %d, want 3", got[0].Seq)
+		}
+	}
+}
+
+// TestMessagesThatLookLikeAStatus: an empty message may have any header, and is
+// read like every other; else one would stop the fold for good.
+func TestMessagesThatLookLikeAStatus(t *testing.T) {
+	r := newRig(t)
+	for _, code := range []string{"100", "408", "409", "503"} {
+		m := nats.NewMsg("quota.consumption")
+		m.Header.Set("Status", code)
+		m.Header.Set("Description", "Batch Completed")
+		m.Header.Set("Nats-Pending-Messages", "1000000")
+		_, err := r.js.PublishMsg(t.Context(), m)
+		r.must(err)
+	}
+	r.publish(1, "a")
+	for i, m := range r.read(r.source(projector.Position{}), 5) {
+		if m.Seq != uint64(i+1) {
+			t.Errorf("message %d has sequence %d", i+1, m.Seq)
+		}
+	}
+}
+
+// TestPendingMessagesThatArePurged do not stay pending.
+func TestPendingMessagesThatArePurged(t *testing.T) {
+	r := newRig(t)
+	r.publish(2, "a")
+	s := r.source(projector.Position{})
+	got, err := s.Next(t.Context())
+	r.must(err)
+	if got.Pending != 2 {
+		t.Fatalf("%d pending, want 2", got.Pending)
+	}
+	stream, err := r.js.Stream(t.Context(), events.Stream)
+	r.must(err)
+	big := bytes.Repeat([]byte("x"), 900_000)
+	for range 40 { // more than the pulls under way bring
+		_, err := r.js.Publish(t.Context(), "quota.consumption", big)
+		r.must(err)
+	}
+	r.must(stream.Purge(t.Context()))
+	for got.Pending > 0 || len(got.List) > 0 {
+		got, err = s.Next(t.Context())
+		r.must(err)
 	}
 }
 
