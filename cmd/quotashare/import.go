@@ -29,7 +29,7 @@ func (c *importCmd) run(ctx context.Context, p program.Process) error {
 	if err != nil {
 		return err
 	}
-	src, size, err := c.open(p.Stdin)
+	src, size, err := c.open(ctx, p.Stdin)
 	if err != nil {
 		return err
 	}
@@ -80,9 +80,9 @@ func (c *importCmd) check() error {
 	return nil
 }
 
-func (c *importCmd) open(stdin io.Reader) (f io.ReadCloser, size int64, err error) {
+func (c *importCmd) open(ctx context.Context, stdin io.Reader) (f io.ReadCloser, size int64, err error) {
 	if c.File == "-" {
-		return io.NopCloser(stdin), 0, nil
+		return interruptible(ctx, stdin), 0, nil
 	}
 	file, err := os.Open(c.File)
 	if err != nil {
@@ -96,6 +96,21 @@ func (c *importCmd) open(stdin io.Reader) (f io.ReadCloser, size int64, err erro
 		return nil, 0, errors.Join(fmt.Errorf("%s is a directory: name a file", c.File), file.Close())
 	}
 	return file, info.Size(), nil
+}
+
+var errInterrupted = errors.New("interrupted before the end of standard input")
+
+// interruptible reads from r until ctx ends. A read from a terminal or a pipe
+// waits for the other side and knows no context, so it is left behind, for the
+// end of the process.
+func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
+	out, in := io.Pipe()
+	go func() {
+		_, err := io.Copy(in, r)
+		in.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { in.CloseWithError(errInterrupted) })
+	return out
 }
 
 // shift returns what brings the latest row to now, and rewinds the file.

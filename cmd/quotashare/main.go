@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/quotashare/quotashare/internal/assembly"
 	"github.com/quotashare/quotashare/internal/program"
 )
 
@@ -26,6 +27,8 @@ type cli struct {
 	State    stateCmd    `cmd:"" help:"Say how far the engine has folded the log."`
 	Rejected rejectedCmd `cmd:"" help:"List the events that could not be folded, and why."`
 	Bench    benchCmd    `cmd:"" help:"Measure the engine beside its bare parts, on this machine."`
+
+	Version kong.VersionFlag `help:"Print the version."`
 }
 
 // command is what every command does.
@@ -39,7 +42,9 @@ func run(ctx context.Context, p program.Process) int {
 		p.Args = []string{"--help"}
 	}
 	var c cli
-	k, err := p.Parse(&c, "Fair shares of one LLM provider account for many API keys.", kong.Vars{"measures": measures()})
+	k, err := p.Parse(&c, "Fair shares of one LLM provider account for many API keys.", kong.Vars{
+		"measures": measures(), "version": p.Name + " " + assembly.Version,
+	})
 	if err != nil {
 		return program.Report(p.Stderr, p.Name, err)
 	}
