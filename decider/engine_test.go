@@ -30,13 +30,18 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // lines collects log lines.
 type lines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	grew chan struct{}
 }
 
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	select {
+	case l.grew <- struct{}{}:
+	default:
+	}
 	return l.buf.Write(p)
 }
 
@@ -59,7 +64,7 @@ type running struct {
 // until it answers.
 func start(t *testing.T, nc *nats.Conn, dir string, change func(*Engine)) *running {
 	t.Helper()
-	r := &running{t: t, dir: dir}
+	r := &running{t: t, dir: dir, said: lines{grew: make(chan struct{}, 1)}}
 	var err error
 	r.Engine, err = New(Options{
 		Conn: nc, Dir: dir, Version: "0.0.1", Settings: plans.DefaultSettings(),
@@ -98,6 +103,19 @@ func (r *running) must(err error) {
 	r.t.Helper()
 	if err != nil {
 		r.t.Fatal(err)
+	}
+}
+
+// awaitSaid waits for a line of the log.
+func (r *running) awaitSaid(text string) {
+	r.t.Helper()
+	ctx := r.within()
+	for !strings.Contains(r.said.String(), text) {
+		select {
+		case <-r.said.grew:
+		case <-ctx.Done():
+			r.t.Fatalf("it never said %q:\n%s", text, r.said.String())
+		}
 	}
 }
 
@@ -253,11 +271,12 @@ func TestSettingsComeFromTheEnvironment(t *testing.T) {
 		t.Helper()
 		ctx := r.within()
 		for {
+			applied := r.Applied() // before the look, so that no change falls between
 			got := r.current.Load().state.Settings()[plans.MaxLagMs]
 			if got.N == n {
 				return got
 			}
-			r.must(r.current.Load().loop.Wait(ctx, r.Applied()+1))
+			r.must(r.current.Load().loop.Wait(ctx, applied+1))
 		}
 	}
 	first := inForce(a, 7_000)
@@ -275,11 +294,7 @@ func TestSettingsComeFromTheEnvironment(t *testing.T) {
 	if !strings.Contains(b.said.String(), "sets this differently") || !strings.Contains(b.said.String(), "theirs=7000") {
 		t.Errorf("the one that replaces said:\n%s", b.said.String())
 	}
-	inForce(a, 8_000)
-	a.stop()
-	if !strings.Contains(a.said.String(), "has replaced this setting") {
-		t.Errorf("the one that is replaced said:\n%s", a.said.String())
-	}
+	a.awaitSaid("has replaced this setting")
 }
 
 // TestRejectionsArriveOnce, however many engines find them, and after a
