@@ -270,6 +270,30 @@ func TestRejectedWithoutHeaders(t *testing.T) {
 	}
 }
 
+// TestRejectedArrayFits: every event of an array repeats the headers of their
+// message, and all of them together must stay in proportion to it.
+func TestRejectedArrayFits(t *testing.T) {
+	m := &Message{Subject: "s", Time: quota.MinInstant, Header: map[string][]string{"A": {strings.Repeat("x", 60<<10)}}}
+	small := &Message{Subject: "s", Time: quota.MinInstant, Header: map[string][]string{"A": {strings.Repeat("x", 1000)}}}
+	total := 0
+	for i := range MaxEvents {
+		r := NewRejected(m, i, reject(Invalid, "m"), []byte("42"))
+		if r.Truncated != (r.Headers == nil) {
+			t.Fatalf("%d: truncated %v with %d headers", i, r.Truncated, len(r.Headers))
+		}
+		total += len(r.AppendJSON(nil))
+		if r = NewRejected(small, i, reject(Invalid, "m"), nil); r.Headers == nil {
+			t.Fatalf("%d: lost few headers", i)
+		}
+	}
+	if total > 1<<20 {
+		t.Errorf("an array of %d refused events has %d bytes of records", MaxEvents, total)
+	}
+	if r := NewRejected(m, 0, reject(Invalid, "m"), nil); r.Headers == nil {
+		t.Error("the first event has lost the headers")
+	}
+}
+
 // TestRejectedFits: the record of the worst message fits into one of 1 MiB.
 func TestRejectedFits(t *testing.T) {
 	for n, cut := range map[int]bool{0: false, MaxRejectedData: false, MaxRejectedData + 1: true, 8 << 20: true} {

@@ -13,7 +13,15 @@ import (
 const (
 	MaxRejectedData    = 256 << 10 // bytes before base64
 	maxRejectedHeaders = 64 << 10  // bytes of names and values
+	minRejectedHeaders = 1 << 10
 )
+
+// headerRoom is how many bytes of headers the record of that index may have.
+// All events of an array repeat the headers of their message: 1,000 times 64 KiB
+// would be 64 MB from one message. Dividing by the place bounds the sum, to
+// 64 KiB × ln 1000 plus what the least room allows, and needs no knowledge of the
+// other events.
+func headerRoom(index int) int { return max(minRejectedHeaders, maxRejectedHeaders/(index+1)) }
 
 // Rejected is what stream QUOTA_REJECTED keeps of an event that was not folded.
 type Rejected struct {
@@ -45,7 +53,7 @@ func NewRejected(m *Message, index int, why *Rejection, raw []byte) Rejected {
 			size += len(value)
 		}
 	}
-	if size > maxRejectedHeaders {
+	if size > headerRoom(index) {
 		r.Headers, r.Truncated = nil, true
 	}
 	return r
