@@ -26,7 +26,7 @@ var askings = sync.Pool{New: func() any { return new(asking) }}
 // status is 200 whatever the decision; one question that cannot be answered has
 // the status of its error, in an array the error stands in its place.
 func (a *api) decide(w http.ResponseWriter, r *http.Request) error {
-	m, err := mediaOf(r, mediaJSON, mediaMsgpack)
+	m, err := mediaOf(r, mediaJSON, mediaMsgpack, mediaCloudEvent, mediaCloudEvents)
 	if err != nil {
 		return err
 	}
