@@ -20,6 +20,7 @@ import (
 //	at 2026-09-22T10:00:00Z       the broker's clock, for what follows
 //	publish <subject> [Header=v]  one message per line of input
 //	ask key=… connection=…|pool=… [model=…] [tokens=…]
+//	plan <connection>             the plan in force and where it comes from
 //	counts | pools | rejected | history | seen | config | records
 //	restart                       commit, and load from the store
 func TestTranscripts(t *testing.T) {
@@ -58,6 +59,8 @@ func (x *transcript) run(t *testing.T, d *datadriven.TestData) string {
 		return x.counts()
 	case "pools":
 		return x.pools()
+	case "plan":
+		return x.plan(d.CmdArgs[0].Key)
 	}
 	return x.look(d)
 }
@@ -171,6 +174,15 @@ func (x *transcript) pools() string {
 		out = append(out, line)
 	}
 	return strings.Join(out, "\n")
+}
+
+func (x *transcript) plan(connection string) string {
+	p := x.state.Plan(connection)
+	out := fmt.Sprintf("%s, provider %q", p.Plan.Source, p.Provider)
+	for _, l := range p.Plan.Dimensions {
+		out += fmt.Sprintf(", %s/%s/%s", l.Unit, l.Window, l.Limit.Format(l.Unit))
+	}
+	return out
 }
 
 // ask asks at the broker's clock and shows the dimensions as they are.
