@@ -159,16 +159,27 @@ func (s *State) digestProviders(w *digester) {
 }
 
 // digestSeen writes the de-dup entries younger than the horizon, in the order
-// of day and id hash, which is that of the store.
+// of day and id hash. That of days and buckets is the store's; within a bucket
+// they lie as they came.
 func (s *State) digestSeen(w *digester) error {
+	var list []remembered
 	return s.dedup.store.Scan([]byte{tagSeen}, []byte{tagSeen + 1}, func(key, value []byte) error {
-		e, err := decodeSeen(value)
-		if err != nil || !live(e, s.logTime) {
+		number, err := decodeSeenKey(key, value)
+		if err != nil {
 			return err
 		}
-		w.bytes(key[5:])
-		w.int(e.time)
-		w.bytes(e.content[:])
+		list = list[:0]
+		for v := value; len(v) > 0; v = v[seenLen:] {
+			if e := decodeSeen(number, v); live(e, s.logTime) {
+				list = append(list, remembered{id: idHash(v[:len(idHash{})]), seen: e})
+			}
+		}
+		slices.SortFunc(list, func(x, y remembered) int { return bytes.Compare(x.id[:], y.id[:]) })
+		for i := range list {
+			w.bytes(list[i].id[:])
+			w.int(list[i].time)
+			w.bytes(list[i].content[:])
+		}
 		return nil
 	})
 }

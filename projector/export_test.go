@@ -35,9 +35,9 @@ func (s *State) History(store Reader) (rows []string, err error) {
 // SeenDays returns how many de-dup entries the store holds, by day.
 func SeenDays(store Reader) (days map[int64]int, err error) {
 	days = make(map[int64]int)
-	err = store.Scan([]byte{tagSeen}, []byte{tagSeen + 1}, func(key, _ []byte) error {
-		number, _, err := decodeSeenKey(key)
-		days[number]++
+	err = store.Scan([]byte{tagSeen}, []byte{tagSeen + 1}, func(key, value []byte) error {
+		number, err := decodeSeenKey(key, value)
+		days[number] += len(value) / seenLen
 		return err
 	})
 	return days, err

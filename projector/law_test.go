@@ -2,6 +2,7 @@ package projector_test
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -235,4 +236,40 @@ func TestStoresOfOtherMakingAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestManyIDsAreRemembered: several in a bucket, over several commits and days,
+// through a restart.
+func TestManyIDsAreRemembered(t *testing.T) {
+	fs := vfs.NewMem()
+	store := openPebble(t, fs)
+	s := load(t, store)
+	const ids, perDay = 20_000, 8_000
+	var log []events.Message
+	for i := range ids {
+		log = append(log, usageAt(uint64(i+1), start+int64(i/perDay)*day, fmt.Sprintf(`,"id":"%d","time":%d`, i, start)))
+	}
+	for i := 0; i < ids; i += 5_000 {
+		fold(t, s, log[i:i+5_000], 100)
+		cut(t, s, store)
+	}
+	digest, err := s.Digest()
+	must(t, err)
+	if want := plain(t, log).Digest; digest != want {
+		t.Errorf("in several commits the digest is %x, in one %x", digest, want)
+	}
+	must(t, store.Close())
+	store = openPebble(t, fs)
+	s = load(t, store)
+	if again, err := s.Digest(); err != nil || again != digest {
+		t.Errorf("after the restart the digest is %x, %v, want %x", again, err, digest)
+	}
+	for i := range log {
+		log[i].Seq, log[i].Time = uint64(ids+i+1), start+3*day
+	}
+	fold(t, s, log, 100)
+	if got := s.Counts(); got.Folded != ids || got.Duplicates != ids {
+		t.Errorf("%d folded and %d duplicates, want %d of each", got.Folded, got.Duplicates, ids)
+	}
+	must(t, store.Close())
 }

@@ -38,7 +38,7 @@ func Load(store Reader) (*State, error) {
 		{tagSettings, s.loadConfig},
 		{tagPlan, s.loadConfig},
 		{tagPool, s.loadConfig},
-		{tagSeen, func(key, _ []byte) error { return s.dedup.restore(key) }},
+		{tagSeen, s.dedup.restore},
 	} {
 		if err := store.Scan([]byte{step.tag}, []byte{step.tag + 1}, step.load); err != nil {
 			return nil, err

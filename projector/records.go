@@ -17,7 +17,7 @@ const (
 	tagConnection = 'n' // connection → provider
 	tagSeries     = 'c' // connection, key, unit → five counters
 	tagModel      = 'm' // connection, key, model, unit → hourly counter
-	tagSeen       = 'd' // day, id hash → time, content hash
+	tagSeen       = 'd' // day, bucket → id hash, time, content hash, … (merged)
 	tagHistory    = 'h' // minute, connection, key → amounts (merged)
 	tagPool       = 'o' // pool id → document
 	tagPlan       = 'l' // connection id → document
@@ -132,21 +132,25 @@ func (d *decoder) counter() windows.Counter {
 // done reports whether the record was read whole and well.
 func (d *decoder) done() bool { return !d.bad && len(d.b) == 0 }
 
-// AddHistory returns the value of two history values together: their amounts
-// summed, held at the ends of int64. Stores merge with it.
-func AddHistory(dst, a, b []byte) ([]byte, error) {
-	x, err := decodeHistory(a)
+// MergeOnto merges newer onto a key's value, in its memory where that has room,
+// and returns the value: of minute rows the sums, held at the ends of int64; of
+// de-dup buckets the entries of both. Stores merge with it, in any grouping.
+func MergeOnto(key, value, newer []byte) ([]byte, error) {
+	if len(key) > 0 && key[0] == tagSeen {
+		return append(value, newer...), nil
+	}
+	x, err := decodeHistory(value)
 	if err != nil {
 		return nil, err
 	}
-	y, err := decodeHistory(b)
+	y, err := decodeHistory(newer)
 	if err != nil {
 		return nil, err
 	}
 	for u := range x {
 		x[u] = quota.AddSat(x[u], y[u])
 	}
-	return appendHistory(dst, x), nil
+	return appendHistory(value[:0], x), nil
 }
 
 func appendHistory(dst []byte, a quota.Amounts) []byte {

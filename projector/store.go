@@ -44,7 +44,8 @@ type Reader interface {
 // what it is given.
 type Batch interface {
 	Set(key, value []byte) error
-	// Merge adds the value's amounts to those under the key (see history).
+	// Merge merges the value onto what is under the key, see MergeOnto; where
+	// nothing is, it becomes the value.
 	Merge(key, value []byte) error
 	Delete(key []byte) error
 	// DeleteRange deletes the keys in [from, to).

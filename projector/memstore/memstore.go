@@ -134,7 +134,7 @@ func (o op) merge(s *Store, had bool) error {
 		s.sorted = nil
 		return nil
 	}
-	sum, err := projector.AddHistory(nil, []byte(s.values[o.key]), []byte(o.value))
+	sum, err := projector.MergeOnto([]byte(o.key), []byte(s.values[o.key]), []byte(o.value))
 	if err == nil {
 		s.values[o.key] = string(sum)
 	}

@@ -7,11 +7,13 @@
 package pebblestore
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"syscall"
 
@@ -100,7 +102,7 @@ func (s *Store) options(o Options) *pebble.Options {
 		MemTableSize:       memTableSize,
 		FormatMajorVersion: pebble.FormatNewest,
 		Logger:             logger{log},
-		Merger:             history,
+		Merger:             merger,
 		EventListener: &pebble.EventListener{
 			DataCorruption: func(i pebble.DataCorruptionInfo) {
 				damage := fmt.Errorf("%w: %s", projector.ErrCorrupt, i)
@@ -241,25 +243,43 @@ func (b batch) Delete(key []byte) error           { return b.b.Delete(key, nil) 
 func (b batch) DeleteRange(from, to []byte) error { return b.b.DeleteRange(from, to, nil) }
 func (b batch) Close() error                      { return b.b.Close() }
 
-// history sums the amounts of minute rows. Addition does not mind the order,
-// so older and newer operands are the same to it.
-var history = &pebble.Merger{
-	Name: "quotashare.history.v1",
-	Merge: func(_, value []byte) (pebble.ValueMerger, error) {
-		return &sum{value: append([]byte(nil), value...)}, nil
+// merger merges records as the projector says.
+var merger = &pebble.Merger{
+	Name: "quotashare.v1",
+	Merge: func(key, value []byte) (pebble.ValueMerger, error) {
+		return &merge{key: bytes.Clone(key), older: [][]byte{bytes.Clone(value)}}, nil
 	},
 }
 
-type sum struct{ value []byte }
-
-func (m *sum) MergeNewer(v []byte) (err error) {
-	m.value, err = projector.AddHistory(nil, m.value, v)
-	return err
+// merge collects what is to be merged. Pebble reads from the newest operand to
+// the oldest, and putting each in front of the rest would copy the rest again
+// and again.
+type merge struct {
+	key   []byte
+	older [][]byte // the newest first
+	newer [][]byte
 }
 
-func (m *sum) MergeOlder(v []byte) error { return m.MergeNewer(v) }
+func (m *merge) MergeNewer(v []byte) error {
+	m.newer = append(m.newer, bytes.Clone(v))
+	return nil
+}
 
-func (m *sum) Finish(bool) ([]byte, io.Closer, error) { return m.value, nil, nil }
+func (m *merge) MergeOlder(v []byte) error {
+	m.older = append(m.older, bytes.Clone(v))
+	return nil
+}
+
+func (m *merge) Finish(bool) (value []byte, _ io.Closer, err error) {
+	slices.Reverse(m.older)
+	value = m.older[0]
+	for _, v := range append(m.older[1:], m.newer...) {
+		if value, err = projector.MergeOnto(m.key, value, v); err != nil {
+			return nil, nil, err
+		}
+	}
+	return value, nil, nil
+}
 
 // logger passes Pebble's lines on. Its chatter about compactions is for
 // debugging.
