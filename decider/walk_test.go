@@ -16,8 +16,8 @@ import (
 	"github.com/quotashare/quotashare/quota"
 )
 
-// startLog starts an embedded log and connects to it.
-func startLog(t *testing.T, dir string) *nats.Conn {
+// startBroker starts an embedded broker without a stream and connects to it.
+func startBroker(t *testing.T, dir string) *nats.Conn {
 	t.Helper()
 	srv, err := ingest.Start(ingest.Options{Dir: dir, Addr: "127.0.0.1:-1", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -29,6 +29,19 @@ func startLog(t *testing.T, dir string) *nats.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(nc.Close)
+	return nc
+}
+
+// startLog starts an embedded log and connects to it.
+func startLog(t *testing.T, dir string) *nats.Conn {
+	t.Helper()
+	nc := startBroker(t, dir)
+	makeStreams(t, nc)
+	return nc
+}
+
+func makeStreams(t *testing.T, nc *nats.Conn) {
+	t.Helper()
 	js, err := jetstream.New(nc)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +49,6 @@ func startLog(t *testing.T, dir string) *nats.Conn {
 	if _, err := ingest.EnsureStreams(t.Context(), js, ingest.Configs(14, 1)); err != nil {
 		t.Fatal(err)
 	}
-	return nc
 }
 
 // TestAPublishedEventChangesAnAnswer walks the whole way over the real broker.
