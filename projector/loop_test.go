@@ -179,6 +179,9 @@ func TestCaughtUpAndLag(t *testing.T) {
 		}
 		in <- one(2, 0)
 		<-l.CaughtUp()
+		if behind, _ := l.Lag(start + 700); behind != 0 {
+			t.Errorf("level, and the last message is old: %d ms behind, want 0", behind)
+		}
 		now := time.Now().UnixMilli()
 		if behind, silent := l.Lag(now); behind != 0 || silent != 0 {
 			t.Errorf("level: %d ms behind, %d ms silent, want 0 and 0", behind, silent)
