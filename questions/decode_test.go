@@ -389,3 +389,18 @@ func TestUsualShapeIsScanned(t *testing.T) {
 		t.Errorf("a decimal number is not scanned: %v", err)
 	}
 }
+
+// TestWait: a question that does not say waits for a tenth of a second.
+func TestWait(t *testing.T) {
+	for body, want := range map[string]int64{
+		`{"apiKeyId":"k","connectionId":"c"}`:                 100,
+		`{"apiKeyId":"k","connectionId":"c","maxWaitMs":0}`:   0,
+		`{"apiKeyId":"k","connectionId":"c","maxWaitMs":7}`:   7,
+		`{"apiKeyId":"k","connectionId":"c","maxWaitMs":"7"}`: 7,
+	} {
+		var r Request
+		if err := r.Decode([]byte(body), wire.JSON); err != nil || r.Questions[0].Wait() != want {
+			t.Errorf("%s: %v, %+v", body, err, r.Questions)
+		}
+	}
+}
