@@ -70,21 +70,35 @@ func Run(ctx context.Context, parts Parts, cfg config.Config, log *slog.Logger, 
 	}
 }
 
-// live starts the parts, waits, and stops them.
-func (r *run) live(ctx context.Context) (err error) {
+// live starts the parts, waits, and stops them. The HTTP door is open from the
+// start and says what is missing, because the log may take long to answer; the
+// log is closed last, when the answers in progress are given.
+func (r *run) live(ctx context.Context) error {
 	listener, err := listen(r.cfg.HTTPAddr)
 	if err != nil {
 		return err
 	}
-	defer listener.Close() // the HTTP server has done it, unless we never got there
-	l, err := r.openLog(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
+	d, l := newDoor(), (*logOf)(nil)
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return serve(gctx, listener, httpapi.NewServer(d, r.log)) })
+	g.Go(func() (err error) {
+		if l, err = r.openLog(gctx); err == nil {
+			return r.follow(gctx, listener, l, d)
+		}
+		if gctx.Err() != nil {
 			return nil // told to stop while it waited
 		}
 		return err
+	})
+	err = g.Wait()
+	if l != nil {
+		err = errors.Join(err, l.close())
 	}
-	defer func() { err = errors.Join(err, l.close()) }()
+	return err
+}
+
+// follow puts the engine between the log and the door, until ctx ends.
+func (r *run) follow(ctx context.Context, listener net.Listener, l *logOf, d *door) error {
 	settings, err := settingsOf(r.cfg.Given)
 	if err != nil {
 		return err
@@ -101,11 +115,11 @@ func (r *run) live(ctx context.Context) (err error) {
 		return err
 	}
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return serve(gctx, listener, httpapi.NewServer(handler, r.log)) })
 	if r.parts.Decides {
 		g.Go(func() error { return engine.Run(gctx) })
 	}
 	g.Go(func() error { return watch(gctx, l.failed()) })
+	d.lead(handler)
 	r.started(r.listening(listener, l))
 	return g.Wait()
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -174,8 +175,15 @@ func TestADeciderAloneRefuses(t *testing.T) {
 }
 
 // A server that does not answer is waited for, and no log of our own begun.
+// Meanwhile the door says so.
 func TestAnExternalLogIsWaitedFor(t *testing.T) {
 	cfg := onFreePorts(t)
+	l, err := listen(cfg.HTTPAddr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.HTTPAddr = l.Addr().String()
+	l.Close()
 	cfg.StoreDriver, cfg.StoreNATSURL = config.NATS, "nats://127.0.0.1:1"
 	p, started := begin(t, Parts{Name: "quotashare", OwnsLog: true, Decides: true}, cfg)
 	for !strings.Contains(p.log.String(), "the log does not answer; trying again") {
@@ -187,7 +195,18 @@ func TestAnExternalLogIsWaitedFor(t *testing.T) {
 		default:
 		}
 	}
+	if status, body := ask(t, "GET", "http://"+cfg.HTTPAddr+"/healthz", ""); status != 200 || body != "ok\n" {
+		t.Errorf("/healthz: %d %s", status, body)
+	}
+	for _, path := range []string{"/readyz", "/api/quota/state"} {
+		if status, body := ask(t, "GET", "http://"+cfg.HTTPAddr+path, ""); status != 503 || !strings.Contains(body, `"code":"not-ready"`) {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
 	p.end(t)
+	if entries, err := os.ReadDir(cfg.DataDir); err != nil || len(entries) > 0 {
+		t.Errorf("it began a log of its own: %v, %v", entries, err)
+	}
 }
 
 func TestAnExternalLogGetsOurStreams(t *testing.T) {
