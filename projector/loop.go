@@ -80,7 +80,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	g.Go(func() error { return l.read(gctx, runs, free) })
 	g.Go(func() error {
 		for b := range l.commit {
-			l.commitDone <- l.store.Commit(b)
+			l.commitDone <- l.commitSome(gctx, b)
 		}
 		return nil
 	})
@@ -93,6 +93,28 @@ func (l *Loop) Run(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// fullRetry is how long a commit that finds no room waits before it is tried
+// again.
+const fullRetry = time.Second
+
+// commitSome commits, on a full disk later. Until there is room the state goes on
+// in memory and answers, up to holdAt changes; then the fold waits, and answers
+// say how old they are. Giving up at once would take the answers away as well,
+// for a store that only saves folding again.
+func (l *Loop) commitSome(ctx context.Context, b Batch) error {
+	for {
+		err := l.store.Commit(b)
+		if !errors.Is(err, ErrFull) {
+			return err
+		}
+		select {
+		case <-time.After(fullRetry):
+		case <-ctx.Done():
+			return errors.Join(err, b.Close())
+		}
+	}
 }
 
 // read fills runs with what the source gives.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -298,4 +299,47 @@ func TestReadersAndFoldTogether(t *testing.T) {
 	}
 	close(stop)
 	readers.Wait()
+}
+
+// fullStore has no room while full is set.
+type fullStore struct {
+	projector.Store
+	full    atomic.Bool
+	commits atomic.Int64
+}
+
+func (s *fullStore) Commit(b projector.Batch) error {
+	if s.full.Load() {
+		return projector.ErrFull
+	}
+	s.commits.Add(1)
+	return s.Store.Commit(b)
+}
+
+// TestFullStore: a commit that finds no room is tried again, and what is folded
+// meanwhile is visible; a stop does not wait for room.
+func TestFullStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fullStore{Store: memstore.New()}
+		in := make(script, 8)
+		l := projector.NewLoop(load(t, store), store, in)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- l.Run(ctx) }()
+		store.full.Store(true)
+		in <- one(1, 0)
+		time.Sleep(time.Minute)
+		in <- one(2, 0)
+		must(t, l.Wait(ctx, 2))
+		store.full.Store(false)
+		time.Sleep(time.Minute)
+		if n := store.commits.Load(); n != 2 {
+			t.Errorf("%d commits when there was room again, want 2", n)
+		}
+		store.full.Store(true)
+		in <- one(3, 0)
+		must(t, l.Wait(ctx, 3))
+		cancel()
+		must(t, <-done) // what is not written is folded again
+	})
 }

@@ -50,5 +50,9 @@ func ForgetRejections(store Store, list []Rejection) error {
 			return errors.Join(err, b.Close())
 		}
 	}
-	return store.Commit(b)
+	err := store.Commit(b)
+	if errors.Is(err, ErrFull) {
+		return errors.Join(err, b.Close())
+	}
+	return err
 }

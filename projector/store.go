@@ -16,6 +16,9 @@ type Position struct {
 	Hash [32]byte // HashOf the message
 }
 
+// ErrFull says that a store has no room for a commit at the moment.
+var ErrFull = errors.New("the disk of the store is full")
+
 // HashOf returns what a position keeps of a message: its hash, or zero for one
 // that the broker forgets by itself. Such a message is rejected, and still the
 // last one applied until another comes; its absence must not look like another
@@ -58,7 +61,8 @@ type Batch interface {
 type Store interface {
 	Reader
 	NewBatch() Batch
-	// Commit writes the batch and closes it.
+	// Commit writes the batch and closes it. ErrFull leaves all as it was, the
+	// batch too: the commit may be tried again.
 	Commit(Batch) error
 	Close() error
 }

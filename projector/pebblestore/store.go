@@ -38,8 +38,10 @@ type Store struct {
 	// compaction say. From then on nothing is read or written: the caller sets
 	// the store aside.
 	damage atomic.Pointer[error]
+	full   atomic.Bool // the last look at the disk found no room
 	cache  *pebble.Cache
 	lock   *pebble.Lock
+	o      Options
 }
 
 const (
@@ -54,7 +56,15 @@ const (
 // The lock is taken first and by itself, because a store that another process
 // has open must never be taken for a damaged one.
 func Open(o Options) (s *Store, err error) {
-	s = &Store{}
+	if o.FS == nil {
+		// Named, because Pebble would wrap an unnamed one in its watcher of
+		// slow disks, whose goroutine outlives an Open that fails.
+		o.FS = vfs.Default
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s = &Store{o: o}
 	if s.lock, err = lockDir(o); err != nil {
 		return nil, fmt.Errorf("store: lock: %w", err)
 	}
@@ -74,29 +84,16 @@ func Open(o Options) (s *Store, err error) {
 }
 
 func lockDir(o Options) (*pebble.Lock, error) {
-	fs := o.FS
-	if fs == nil {
-		fs = vfs.Default
-	}
-	if err := fs.MkdirAll(o.Dir, 0o700); err != nil {
+	if err := o.FS.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	return pebble.LockDirectory(o.Dir, fs)
+	return pebble.LockDirectory(o.Dir, o.FS)
 }
 
 func (s *Store) options(o Options) *pebble.Options {
 	log := o.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	fs := o.FS
-	if fs == nil {
-		// Named, because Pebble would wrap an unnamed one in its watcher of
-		// slow disks, whose goroutine outlives an Open that fails.
-		fs = vfs.Default
-	}
 	po := &pebble.Options{
-		FS:                 fs,
+		FS:                 o.FS,
 		Lock:               s.lock,
 		Cache:              s.cache,
 		MemTableSize:       memTableSize,
@@ -206,11 +203,42 @@ func (s *Store) Scan(from, to []byte, fn func(key, value []byte) error) (err err
 // NewBatch implements projector.Store.
 func (s *Store) NewBatch() projector.Batch { return batch{s.db.NewBatch()} }
 
+// reserve is the room that a disk must have left for a commit: two memtables,
+// which Pebble may be about to write, and some for a table of their merge.
+//
+// Pebble must never meet the end of the disk itself. When it finds none for its
+// next log it panics with its locks held, so that not even Close returns, and
+// for its manifest it ends the process.
+const reserve = 3 * memTableSize
+
+// room returns ErrFull when the disk has none left, and says so once.
+func (s *Store) room() error {
+	u, err := s.o.FS.GetDiskUsage(s.o.Dir)
+	if err != nil {
+		return nil // not every file system tells
+	}
+	full := u.AvailBytes < reserve
+	if s.full.CompareAndSwap(!full, full) {
+		if full {
+			s.o.Log.Error("the disk is full: the state goes on in memory, and is written when there is room", "dir", s.o.Dir, "free", u.AvailBytes, "needs", reserve)
+		} else {
+			s.o.Log.Info("the disk has room again", "dir", s.o.Dir)
+		}
+	}
+	if full {
+		return fmt.Errorf("store: %w: %d bytes are free, %d are needed", projector.ErrFull, u.AvailBytes, reserve)
+	}
+	return nil
+}
+
 // Commit implements projector.Store.
 func (s *Store) Commit(b projector.Batch) (err error) {
 	defer recovered(&err)
 	if err := s.sound(); err != nil {
 		return errors.Join(err, b.Close())
+	}
+	if err := s.room(); err != nil {
+		return err
 	}
 	pb := b.(batch).b
 	if err := s.db.Apply(pb, pebble.NoSync); err != nil {

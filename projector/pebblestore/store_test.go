@@ -74,6 +74,40 @@ func TestCrashKeepsAPrefixOfTheCommits(t *testing.T) {
 	}
 }
 
+// fullDisk is a file system with little room.
+type fullDisk struct {
+	vfs.FS
+	free uint64
+}
+
+func (d *fullDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{AvailBytes: d.free}, nil
+}
+
+// A commit that the disk may have no room for is not begun, and can be tried
+// again: Pebble does not survive the end of the disk.
+func TestFullDisk(t *testing.T) {
+	disk := &fullDisk{FS: vfs.NewMem(), free: 1 << 20}
+	s := open(t, disk)
+	b := s.NewBatch()
+	if err := errors.Join(b.Set([]byte("a"), []byte("1")), s.Commit(b)); !errors.Is(err, projector.ErrFull) {
+		t.Fatalf("commit to a full disk: %v, want ErrFull", err)
+	}
+	if _, ok, err := s.Get([]byte("a"), nil); ok || err != nil {
+		t.Fatalf("after a commit that was refused: there %v, %v", ok, err)
+	}
+	disk.free = 1 << 30
+	if err := s.Commit(b); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := s.Get([]byte("a"), nil); !ok || err != nil {
+		t.Fatalf("after the commit: there %v, %v", ok, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A damaged table must come out as ErrCorrupt, which the caller rebuilds from,
 // and never as a wrong value or the end of the process.
 func TestDamageIsReported(t *testing.T) {
