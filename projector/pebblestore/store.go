@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"runtime/debug"
 	"slices"
@@ -211,10 +212,14 @@ func (s *Store) NewBatch() projector.Batch { return batch{s.db.NewBatch()} }
 // for its manifest it ends the process.
 const reserve = 3 * memTableSize
 
-// room returns ErrFull when the disk has none left, and says so once.
+// room returns ErrFull when the disk has none left, and says so once. A directory
+// that somebody removed is damage: Pebble would notice at its next file, and panic.
 func (s *Store) room() error {
 	u, err := s.o.FS.GetDiskUsage(s.o.Dir)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("store: %w: its directory is gone: %w", projector.ErrCorrupt, err)
+	case err != nil:
 		return nil // not every file system tells
 	}
 	full := u.AvailBytes < reserve
@@ -237,8 +242,11 @@ func (s *Store) Commit(b projector.Batch) (err error) {
 	if err := s.sound(); err != nil {
 		return errors.Join(err, b.Close())
 	}
-	if err := s.room(); err != nil {
+	switch err := s.room(); {
+	case errors.Is(err, projector.ErrFull):
 		return err
+	case err != nil:
+		return errors.Join(err, b.Close())
 	}
 	pb := b.(batch).b
 	if err := s.db.Apply(pb, pebble.NoSync); err != nil {

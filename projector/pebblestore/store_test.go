@@ -108,6 +108,25 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// A store whose directory was removed must be given up while it can be closed.
+func TestRemovedDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	s, err := pebblestore.Open(pebblestore.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, "a", "1")
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Commit(s.NewBatch()); !errors.Is(err, projector.ErrCorrupt) {
+		t.Errorf("commit after the directory was removed: %v, want ErrCorrupt", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A damaged table must come out as ErrCorrupt, which the caller rebuilds from,
 // and never as a wrong value or the end of the process.
 func TestDamageIsReported(t *testing.T) {
