@@ -18,6 +18,7 @@ type Config struct {
 	DataDir          string
 	StoreDriver      string // Embedded or NATS
 	StoreNATSURL     string // "" with Embedded
+	LogElsewhere     bool   // the program has no log of its own; no setting, the program knows
 	NATSAddr         string // where the embedded server listens
 	HTTPAddr         string
 	HTTPHosts        []string      // host names the HTTP API answers to, beside the loopback ones

@@ -160,3 +160,15 @@ func TestValidateSeesWhatWasSetInCode(t *testing.T) {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 }
+
+func TestAProgramWithoutALogIsToldWhereOneIs(t *testing.T) {
+	c := Default()
+	c.StoreDriver, c.LogElsewhere = NATS, true
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "QUOTA_STORE_NATS_URL") {
+		t.Errorf("without a URL: %v", err)
+	}
+	c.StoreNATSURL = "nats://127.0.0.1:4222"
+	if err := c.Validate(); err != nil {
+		t.Errorf("with a URL: %v", err)
+	}
+}

@@ -82,14 +82,17 @@ func (f *Faults) add(flag, format string, v ...any) {
 	*f = append(*f, Fault{Flag: flag, Problem: fmt.Sprintf(format, v...)})
 }
 
-// home checks where the log lives. The driver nats without a URL is no fault
-// here: a program that owns the log falls back, one that does not refuses.
+// home checks where the log lives. The driver nats without a URL is no fault of
+// a program that owns a log: it falls back to that.
 func (f *Faults) home(c Config) {
 	if c.DataDir == "" {
 		f.add("data-dir", "is empty; name a directory")
 	}
 	if c.StoreDriver != Embedded && c.StoreDriver != NATS {
 		f.add("store-driver", "is %q; use %s or %s", c.StoreDriver, Embedded, NATS)
+	}
+	if c.LogElsewhere && c.StoreNATSURL == "" {
+		f.add("store-nats-url", "is needed: this program has no log of its own; start quotashare up to have both in one")
 	}
 	for one := range strings.SplitSeq(c.StoreNATSURL, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))

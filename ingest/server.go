@@ -99,16 +99,23 @@ func (s *Server) Shutdown() error {
 	return s.lock.Close()
 }
 
+// unlimitedStore is more than any disk, and far from where sums overflow.
+const unlimitedStore = 1 << 60
+
 func natsOptions(o Options) (*server.Options, error) {
 	host, port, err := splitAddr(o.Addr)
 	if err != nil {
 		return nil, err
 	}
 	return &server.Options{
-		ServerName:             "quotashare",
-		Host:                   host,
-		Port:                   port,
-		JetStream:              true,
+		ServerName: "quotashare",
+		Host:       host,
+		Port:       port,
+		JetStream:  true,
+		// The disk is the limit. By default the server takes three quarters of
+		// what was free when it started, and after a restart may have less than
+		// it holds already.
+		JetStreamMaxStore:      unlimitedStore,
 		StoreDir:               o.Dir,
 		SyncAlways:             o.Sync == 0,
 		SyncInterval:           o.Sync,

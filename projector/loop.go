@@ -126,8 +126,11 @@ func (l *Loop) read(ctx context.Context, runs chan<- *Run, free <-chan *Run) err
 		}
 		l.word.Store(time.Now().UnixMilli())
 		if len(got.List) == 0 {
-			if got.Pending == 0 && l.head.Load() == 0 {
-				l.caughtUp()
+			if l.head.Load() == 0 {
+				l.behind.Store(got.Pending)
+				if got.Pending == 0 {
+					l.caughtUp()
+				}
 			}
 			continue // a sign of life
 		}

@@ -191,6 +191,11 @@ func TestCaughtUpAndLag(t *testing.T) {
 		if _, silent := l.Lag(now + 3000); silent != 3000 {
 			t.Errorf("%d ms silent, want 3000", silent)
 		}
+		in <- projector.Messages{Pending: 3} // a new connection
+		synctest.Wait()
+		if behind, _ := l.Lag(start + 700); behind != 700 {
+			t.Errorf("3 pending after a new connection: %d ms behind, want 700", behind)
+		}
 		in <- projector.Messages{} // a heartbeat
 		synctest.Wait()
 		if _, silent := l.Lag(now + 3000); silent != 0 {

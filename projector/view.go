@@ -128,6 +128,7 @@ type Asked struct {
 	// UnknownPool is set when the question names a pool that there is not.
 	UnknownPool bool
 	reader      reader
+	unlisted    unlisted // of the first question: shared by all of one Gather
 }
 
 // Gather takes in what the questions depend on, all from one state, whose
@@ -141,12 +142,15 @@ func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq 
 		if qs[i].At != 0 {
 			into[i].Now = qs[i].At
 		}
-		s.gather(&qs[i], &into[i])
+		s.gather(&qs[i], &into[i], &into[0].unlisted)
+	}
+	if len(into) > 0 {
+		into[0].unlisted.pool = nil // good for this state only
 	}
 	return s.pos.Seq, s.logTime
 }
 
-func (s *State) gather(q *questions.Question, a *Asked) {
+func (s *State) gather(q *questions.Question, a *Asked, rest *unlisted) {
 	p, conn := s.asked(q)
 	a.UnknownPool = p == nil && q.Pool != ""
 	f := fairshare.Question{
@@ -161,7 +165,10 @@ func (s *State) gather(q *questions.Question, a *Asked) {
 		if i, ok := p.alloc[a.reader.key]; ok {
 			f.Allocation = i
 		} else {
-			f.Allocation, a.reader.others = p.others, p.others >= 0
+			f.Allocation = p.others
+			if p.others >= 0 {
+				a.reader.others = rest
+			}
 		}
 		if q.Model != "" {
 			a.reader.model = s.names.find(q.Model)
@@ -189,7 +196,7 @@ type reader struct {
 	p      *pool
 	key    ref // 0 = never seen: it has no counters
 	model  ref
-	others bool // the asker is one of the unlisted keys
+	others *unlisted // when the asker is one of the unlisted keys
 	// The asker's pair on the connection asked for last: one look-up serves
 	// all dimensions of a pool with one connection.
 	at    int
@@ -207,21 +214,13 @@ func (r *reader) pairOf(conn int, key, model ref) *pair {
 
 // Key implements fairshare.Counters.
 func (r *reader) Key(conn int, u quota.Unit, w quota.Window) windows.Counter {
-	if r.others {
-		return r.othersCounter(conn, u, w)
+	if r.others != nil {
+		return r.others.counter(r, conn, u, w)
 	}
 	if !r.known || r.at != conn {
 		r.at, r.mine, r.known = conn, r.pairOf(conn, r.key, 0), true
 	}
 	return r.s.counters.get(r.mine, u, w)
-}
-
-func (r *reader) othersCounter(conn int, u quota.Unit, w quota.Window) windows.Counter {
-	listed := make([]windows.Counter, len(r.p.listed))
-	for i, key := range r.p.listed {
-		listed[i] = r.s.counters.get(r.pairOf(conn, key, 0), u, w)
-	}
-	return windows.Others(r.Total(conn, u, w), listed...)
 }
 
 // Total implements fairshare.Counters.

@@ -29,7 +29,7 @@ func run(ctx context.Context, p program.Process) int {
 		return program.Report(p.Stderr, p.Name, err)
 	}
 	base := config.Default()
-	base.StoreDriver = config.NATS // it has no log of its own
+	base.StoreDriver, base.LogElsewhere = config.NATS, true
 	cfg, err := c.Parse(base)
 	if err != nil {
 		return program.Report(p.Stderr, p.Name, err)

@@ -18,14 +18,14 @@ func start(ctx context.Context, out io.Writer, env []string, args ...string) (co
 
 func TestADeciderNeedsALog(t *testing.T) {
 	code, errs := start(t.Context(), io.Discard, nil, "--data-dir", t.TempDir(), "--http-addr", "127.0.0.1:0")
-	if code != program.Usage || !strings.Contains(errs, "QUOTA_STORE_NATS_URL (--store-nats-url) is needed: decider has no log of its own") {
+	if code != program.Usage || !strings.Contains(errs, "QUOTA_STORE_NATS_URL (--store-nats-url) is needed: this program has no log of its own") {
 		t.Errorf("exit %d\n%s", code, errs)
 	}
 }
 
 func TestFaultsOfTheConfiguration(t *testing.T) {
 	code, errs := start(t.Context(), io.Discard, []string{"QUOTA_MAX_LAG=soon"}, "--sync", "often")
-	if code != program.Usage || !strings.Contains(errs, "has 2 fault(s)") {
+	if code != program.Usage || !strings.Contains(errs, "has 3 fault(s)") {
 		t.Errorf("exit %d\n%s", code, errs)
 	}
 }
