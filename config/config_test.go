@@ -172,3 +172,12 @@ func TestAProgramWithoutALogIsToldWhereOneIs(t *testing.T) {
 		t.Errorf("with a URL: %v", err)
 	}
 }
+
+func TestVariablesAreThoseThatAreDocumented(t *testing.T) {
+	const want = "QUOTA_DATA_DIR QUOTA_STORE_DRIVER QUOTA_STORE_NATS_URL QUOTA_NATS_ADDR QUOTA_HTTP_ADDR QUOTA_HTTP_HOSTS QUOTA_SYNC " +
+		"QUOTA_SATURATION_THRESHOLD QUOTA_SOFT_DEPRIORITIZE_FACTOR QUOTA_CONSUMPTION_RETENTION_DAYS QUOTA_SIGNAL_TTL QUOTA_HOLD_TTL QUOTA_MAX_LAG " +
+		"QUOTA_SNAPSHOT_INTERVAL QUOTA_SNAPSHOT_KEEP QUOTA_API_TOKEN QUOTA_LOG_LEVEL"
+	if got := strings.Join(Variables(), " "); got != want {
+		t.Errorf("variables %s, want %s", got, want)
+	}
+}

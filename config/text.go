@@ -2,9 +2,11 @@ package config
 
 import (
 	"log/slog"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/quotashare/quotashare/quota"
 )
@@ -35,6 +37,31 @@ type Text struct {
 // QUOTA_DATA_DIR.
 func Variable(flag string) string {
 	return "QUOTA_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// Variables returns the names of everything that the environment can set.
+func Variables() []string {
+	var names []string
+	for f := range reflect.TypeFor[Text]().Fields() {
+		flag := f.Tag.Get("name")
+		if flag == "" {
+			flag = kebab(f.Name)
+		}
+		names = append(names, Variable(flag))
+	}
+	return names
+}
+
+// kebab writes DataDir as data-dir, the way the command line's parser does.
+func kebab(name string) string {
+	var b strings.Builder
+	for i, c := range name {
+		if i > 0 && unicode.IsUpper(c) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
 }
 
 // Parse reads the text over c, usually Default(), and validates the result. An

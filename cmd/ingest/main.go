@@ -38,6 +38,6 @@ func run(ctx context.Context, p program.Process) int {
 		return program.Report(p.Stderr, p.Name, err)
 	}
 	parts := assembly.Parts{Name: p.Name, OwnsLog: true}
-	err = assembly.Run(ctx, parts, cfg, program.Logger(p.Stderr, cfg.LogLevel), func(l assembly.Listening) { l.Print(p.Stdout) })
+	err = assembly.Run(ctx, parts, cfg, p.Logger(cfg.LogLevel), func(l assembly.Listening) { l.Print(p.Stdout) })
 	return program.Report(p.Stderr, p.Name, err)
 }

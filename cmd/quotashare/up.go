@@ -20,7 +20,7 @@ func (c *upCmd) run(ctx context.Context, p program.Process) error {
 		return err
 	}
 	parts := assembly.Parts{Name: p.Name, OwnsLog: true, Decides: true}
-	return assembly.Run(ctx, parts, cfg, program.Logger(p.Stderr, cfg.LogLevel), func(l assembly.Listening) { greet(p.Stdout, l) })
+	return assembly.Run(ctx, parts, cfg, p.Logger(cfg.LogLevel), func(l assembly.Listening) { greet(p.Stdout, l) })
 }
 
 // greet says where everything is and what to try, with commands that work as

@@ -204,3 +204,12 @@ func TestSecretsAreNotShown(t *testing.T) {
 		}
 	}
 }
+
+func TestMistypedVariablesAreSaid(t *testing.T) {
+	var out bytes.Buffer
+	p := Process{Name: "p", Stderr: &out, Env: []string{"QUOTA_MAX_LAG=5s", "QUOTA_MAXLAG=5s", "QUOTASHARE=1", "HOME=/"}}
+	p.Logger(slog.LevelInfo)
+	if got := out.String(); strings.Count(got, "WRN") != 1 || !strings.Contains(got, "variable=QUOTA_MAXLAG") {
+		t.Errorf("said %q, want one warning of QUOTA_MAXLAG", got)
+	}
+}
