@@ -21,6 +21,7 @@ var errNoState = httpapi.Refuse(httpapi.ErrUnavailable, "the engine is starting:
 func (e *Engine) PutPool(ctx context.Context, doc *plans.Pool, m httpapi.Meta) (httpapi.Pool, error) {
 	w := configWrite{
 		subject: events.ConfigPool.Subject(doc.ID),
+		do:      events.ConfigPut,
 		body:    fixed(plans.AppendPoolJSON(nil, doc)),
 		meta:    m,
 		revision: func(p *projection) uint64 {
@@ -43,6 +44,7 @@ func (e *Engine) PutPool(ctx context.Context, doc *plans.Pool, m httpapi.Meta) (
 func (e *Engine) PutPlan(ctx context.Context, connectionID string, dims []plans.Dimension, m httpapi.Meta) (httpapi.Plan, error) {
 	w := configWrite{
 		subject:  events.ConfigPlan.Subject(connectionID),
+		do:       events.ConfigPut,
 		body:     fixed(plans.AppendPlanJSON(nil, connectionID, dims)),
 		meta:     m,
 		revision: func(p *projection) uint64 { return p.state.Plan(connectionID).Revision },
@@ -53,9 +55,40 @@ func (e *Engine) PutPlan(ctx context.Context, connectionID string, dims []plans.
 	return e.Plan(connectionID), nil
 }
 
+// DeletePool implements httpapi.Engine.
+func (e *Engine) DeletePool(ctx context.Context, id string, m httpapi.Meta) error {
+	return e.remove(ctx, events.ConfigPool.Subject(id), m, func(p *projection) uint64 {
+		old, _ := p.state.Pool(id)
+		return old.Revision
+	})
+}
+
+// DeletePlan implements httpapi.Engine.
+func (e *Engine) DeletePlan(ctx context.Context, connectionID string, m httpapi.Meta) error {
+	return e.remove(ctx, events.ConfigPlan.Subject(connectionID), m, func(p *projection) uint64 {
+		return p.state.Plan(connectionID).Revision
+	})
+}
+
+// remove writes a deletion, which has no body, where there is something to
+// delete.
+func (e *Engine) remove(ctx context.Context, subject string, m httpapi.Meta, revision func(*projection) uint64) error {
+	_, _, err := e.write(ctx, &configWrite{
+		subject: subject, do: events.ConfigDelete, meta: m, revision: revision,
+		body: func(p *projection) []byte {
+			if revision(p) == 0 {
+				return nil
+			}
+			return []byte{}
+		},
+	})
+	return err
+}
+
 // configWrite is a configuration document on its way into the log.
 type configWrite struct {
 	subject string
+	do      string // events.ConfigPut or events.ConfigDelete
 	// body gives the document for the state there is now; nil = there is
 	// nothing to write any more.
 	body     func(*projection) []byte
@@ -114,7 +147,7 @@ func (e *Engine) write(ctx context.Context, w *configWrite) (*projection, uint64
 func (w *configWrite) message(body []byte) *nats.Msg {
 	m := nats.NewMsg(w.subject)
 	m.Data = body
-	m.Header.Set(events.HeaderConfig, events.ConfigPut)
+	m.Header.Set(events.HeaderConfig, w.do)
 	m.Header.Set(events.HeaderContentType, "application/json")
 	m.Header.Set(events.HeaderTTL, events.TTLNever)
 	if w.meta.Actor != "" {

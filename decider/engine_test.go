@@ -434,3 +434,34 @@ func TestDecisionIDs(t *testing.T) {
 		t.Errorf("ids %s %s %s", x, y, z)
 	}
 }
+
+// TestDeletionsAreEvents: in the log once, in force when answered, refused
+// against another revision, and nothing where there is nothing.
+func TestDeletionsAreEvents(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", nil)
+	p, err := r.PutPool(r.within(), team("a.b", "c"), httpapi.Meta{})
+	r.must(err)
+	_, err = r.PutPlan(r.within(), "c", []plans.Dimension{{Unit: quota.Tokens, Window: quota.Daily, Limit: 9000}}, httpapi.Meta{})
+	r.must(err)
+	if err := r.DeletePool(r.within(), "a.b", httpapi.Meta{IfMatch: true, ExpectedRevision: p.Revision + 9}); !errors.Is(err, httpapi.ErrLostRace) {
+		t.Errorf("against another revision: %v, want a lost race", err)
+	}
+	r.must(r.DeletePlan(r.within(), "c", httpapi.Meta{}))
+	if got := r.Plan("c"); got.Plan.Source != plans.Catalogue || got.Revision != 0 {
+		t.Errorf("the plan is %+v, want that of the catalogue", got)
+	}
+	r.must(r.DeletePool(r.within(), "a.b", httpapi.Meta{IfMatch: true, ExpectedRevision: p.Revision}))
+	if _, ok := r.Pool("a.b"); ok {
+		t.Error("the pool is still there")
+	}
+	if got := r.ask(aboutAlice); got.Reason != "no-pool" {
+		t.Errorf("asked about its connection: %s, want no-pool", got.Reason)
+	}
+	last := r.Applied()
+	r.must(r.DeletePool(r.within(), "a.b", httpapi.Meta{}))
+	r.must(r.DeletePlan(r.within(), "c", httpapi.Meta{}))
+	if got := r.Applied(); got != last {
+		t.Errorf("%d events for what is not there", got-last)
+	}
+}

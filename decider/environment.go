@@ -71,6 +71,7 @@ func (v *environment) run(ctx context.Context, p *projection) error {
 func (v *environment) adopt(ctx context.Context) error {
 	w := configWrite{
 		subject:  events.SettingsSubject,
+		do:       events.ConfigPut,
 		meta:     httpapi.Meta{Actor: v.from, Reason: "environment"},
 		revision: func(*projection) uint64 { return 0 },
 		body: func(p *projection) []byte {

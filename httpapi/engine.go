@@ -76,6 +76,11 @@ type Engine interface {
 	PutPool(ctx context.Context, p *plans.Pool, m Meta) (Pool, error)
 	PutPlan(ctx context.Context, connectionID string, dims []plans.Dimension, m Meta) (Plan, error)
 
+	// DeletePool and DeletePlan do the same with a deletion. What is not there is
+	// deleted already, and nothing is written.
+	DeletePool(ctx context.Context, id string, m Meta) error
+	DeletePlan(ctx context.Context, connectionID string, m Meta) error
+
 	// Publish stores one JSON message and returns its sequence once the log has
 	// acknowledged it. msgID is its Nats-Msg-Id.
 	Publish(ctx context.Context, subject, msgID string, data []byte) (seq uint64, err error)

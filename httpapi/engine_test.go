@@ -125,6 +125,26 @@ func (d *double) PutPool(_ context.Context, p *plans.Pool, m Meta) (Pool, error)
 	return d.pools[p.ID], nil
 }
 
+func (d *double) DeletePool(_ context.Context, id string, m Meta) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := d.write(m, d.pools[id].Revision)
+	if err == nil {
+		delete(d.pools, id)
+	}
+	return err
+}
+
+func (d *double) DeletePlan(_ context.Context, id string, m Meta) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := d.write(m, d.plans[id].Revision)
+	if err == nil {
+		delete(d.plans, id)
+	}
+	return err
+}
+
 func (d *double) PutPlan(_ context.Context, id string, dims []plans.Dimension, m Meta) (Plan, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,8 +10,10 @@ const rootText = `quotashare: fair shares of one provider account for many API k
   POST /api/quota/pools                   create a pool
   GET  /api/quota/pools                   list pools
   GET  /api/quota/pools/{id}              one pool
+  DELETE /api/quota/pools/{id}            delete it
   PUT  /api/quota/plans/{connectionId}    set the plan of a connection by hand
   GET  /api/quota/plans/{connectionId}    its plan, by hand or from the catalogue
+  DELETE /api/quota/plans/{connectionId}  back to the catalogue
   POST /api/quota/decide                  may this key use this connection now?
   POST /api/quota/events                  publish usage and readings
   GET  /api/quota/state                   how far the fold is

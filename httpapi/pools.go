@@ -40,7 +40,7 @@ func (a *api) getPool(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	p, ok := a.engine.Pool(id)
 	if !ok {
-		return notFound("pool " + quote(id) + " does not exist: GET /api/quota/pools lists those that do")
+		return noPool(id)
 	}
 	writePool(w, http.StatusOK, p)
 	return nil
@@ -78,6 +78,28 @@ func (a *api) createPool(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Location", "/api/quota/pools/"+url.PathEscape(p.ID))
 	writePool(w, http.StatusCreated, made)
+	return nil
+}
+
+func noPool(id string) error {
+	return notFound("pool " + quote(id) + " does not exist: GET /api/quota/pools lists those that do")
+}
+
+// deletePool takes a pool out of force. Its consumption stays counted on its
+// connections.
+func (a *api) deletePool(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	m, faults := metaOf(r)
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	if _, ok := a.engine.Pool(id); !ok {
+		return noPool(id)
+	}
+	if err := a.engine.DeletePool(r.Context(), id, m); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
@@ -158,6 +180,23 @@ func (a *api) putPlan(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	writePlan(w, made)
+	return nil
+}
+
+// deletePlan returns a connection to the plan of the catalogue, or to none.
+func (a *api) deletePlan(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("connectionId")
+	if err := checkConnectionID(id); err != nil {
+		return err
+	}
+	m, faults := metaOf(r)
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	if err := a.engine.DeletePlan(r.Context(), id, m); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
