@@ -107,8 +107,16 @@ const mostAttempts = 20
 //
 // Every write expects the last sequence of all configuration, not of its own
 // subject: two pools on two subjects could otherwise both take a connection.
-// Who loses that race looks again at what is in force now.
+// Who loses that race looks again at what is in force now. The writers of one
+// process stand in line instead: of many who race, only one wins each round, and
+// the others would use up their attempts on each other.
 func (e *Engine) write(ctx context.Context, w *configWrite) (*projection, uint64, error) {
+	select {
+	case e.writing <- struct{}{}:
+		defer func() { <-e.writing }()
+	case <-ctx.Done():
+		return nil, 0, unavailable(ctx.Err())
+	}
 	for range mostAttempts {
 		p := e.current.Load()
 		if p == nil {

@@ -47,6 +47,7 @@ type Engine struct {
 	ready   *gate
 	server  *natsapi.Server // one for all projections, so that its counts go on
 	metrics *Metrics
+	writing chan struct{} // one for who writes configuration
 }
 
 // projection is one state with what keeps it current. A rebuilt state is a new
@@ -67,6 +68,7 @@ func New(o Options) (*Engine, error) {
 		o.PurgeAge = DefaultPurgeAge
 	}
 	e := &Engine{o: o, js: js, now: func() int64 { return time.Now().UnixMilli() }, ids: newDecisionIDs(), ready: newGate()}
+	e.writing = make(chan struct{}, 1)
 	e.server = natsapi.New(natsapi.Config{Conn: o.Conn, Decider: e, Version: o.Version, Logger: o.Log})
 	e.metrics = newMetrics(e)
 	return e, nil

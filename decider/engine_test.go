@@ -183,6 +183,29 @@ func TestWritesRaceAndNoneIsLost(t *testing.T) {
 	a.must(err)
 }
 
+// More writers than a write has attempts: in a race of all of them somebody
+// would lose every time.
+func TestManyWritersOfOneProcessAllWrite(t *testing.T) {
+	e := start(t, startLog(t, t.TempDir()), t.TempDir(), nil)
+	var g errgroup.Group
+	const writers, each = 4 * mostAttempts, 2
+	for i := range writers {
+		g.Go(func() error {
+			for n := range each {
+				id := fmt.Sprintf("p%d-%d", i, n)
+				if _, err := e.PutPool(e.within(), team(id, "c-"+id), httpapi.Meta{}); err != nil {
+					return fmt.Errorf("pool %s: %w", id, err)
+				}
+			}
+			return nil
+		})
+	}
+	e.must(g.Wait())
+	if n := len(e.Pools()); n != writers*each {
+		t.Errorf("%d pools, want %d", n, writers*each)
+	}
+}
+
 func TestQuestionsThatCannotBeAnswered(t *testing.T) {
 	nc := startLog(t, t.TempDir())
 	r := start(t, nc, t.TempDir()+"/state", nil)
