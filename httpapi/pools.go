@@ -105,13 +105,18 @@ func (a *api) deletePool(w http.ResponseWriter, r *http.Request) error {
 
 // poolConflict names every connection that is in another pool.
 func (a *api) poolConflict(p *plans.Pool) *fault {
-	owner := map[string]*plans.Pool{} // of each connection
+	owner := make(map[string]*plans.Pool, len(p.Connections)) // of each connection of p
+	for _, c := range p.Connections {
+		owner[c.ConnectionID] = nil
+	}
 	for _, other := range a.engine.Pools() {
 		if other.Doc.ID == p.ID {
 			return idTaken(p.ID)
 		}
 		for _, c := range other.Doc.Connections {
-			owner[c.ConnectionID] = other.Doc
+			if _, wanted := owner[c.ConnectionID]; wanted {
+				owner[c.ConnectionID] = other.Doc
+			}
 		}
 	}
 	var faults wire.Faults

@@ -71,6 +71,9 @@ func (s *State) dropPool(p *pool) {
 	}
 	s.poolAt[p.at] = nil
 	delete(s.pools, p.doc.ID)
+	if at, ok := s.findPool(p.doc.ID); ok {
+		s.poolList = slices.Delete(s.poolList, at, at+1)
+	}
 }
 
 // putPool brings a checked document into force.
@@ -97,6 +100,8 @@ func (s *State) putPool(doc *plans.Pool, from origin) {
 		p.listed = append(p.listed, r)
 	}
 	s.pools[doc.ID] = p
+	at, _ := s.findPool(doc.ID)
+	s.poolList = slices.Insert(s.poolList, at, p)
 	s.resolve(p)
 }
 

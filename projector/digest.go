@@ -62,10 +62,9 @@ func (w *digester) bytes(b []byte) {
 }
 
 func (s *State) digestConfig(w *digester) {
-	w.uint(uint64(len(s.pools)))
-	for _, id := range s.poolIDs() {
-		p := s.pools[id]
-		w.bytes([]byte(id))
+	w.uint(uint64(len(s.poolList)))
+	for _, p := range s.poolList {
+		w.bytes([]byte(p.doc.ID))
 		w.uint(p.revision)
 		w.bytes(plans.AppendPoolJSON(nil, p.doc))
 	}

@@ -1,7 +1,6 @@
 package projector
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -31,6 +30,7 @@ type State struct {
 
 	counters *counters
 	pools    map[string]*pool
+	poolList []*pool // the same in the byte order of their ids: they are listed more often than changed
 	poolAt   []*pool // connection.pool - 1; nil = free
 	plans    map[ref]planEntry
 	settings settings
@@ -166,5 +166,7 @@ func (s *State) connRef(id string) ref {
 
 func (s *State) conn(r ref) *connection { return s.connInfo.at(uint32(r)) }
 
-// poolIDs returns the ids of the pools in byte order.
-func (s *State) poolIDs() []string { return slices.Sorted(maps.Keys(s.pools)) }
+// findPool returns where in poolList the pool of that id is or belongs.
+func (s *State) findPool(id string) (at int, found bool) {
+	return slices.BinarySearchFunc(s.poolList, id, func(p *pool, id string) int { return strings.Compare(p.doc.ID, id) })
+}

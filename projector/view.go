@@ -67,9 +67,9 @@ func (p *pool) view() Pool {
 func (s *State) Pools() []Pool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	list := make([]Pool, 0, len(s.pools))
-	for _, id := range s.poolIDs() {
-		list = append(list, s.pools[id].view())
+	list := make([]Pool, len(s.poolList))
+	for i, p := range s.poolList {
+		list[i] = p.view()
 	}
 	return list
 }
