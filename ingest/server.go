@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -168,6 +169,10 @@ func lockDir(dir string) (io.Closer, error) {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	lock, err := vfs.Default.Lock(filepath.Join(dir, "LOCK"))
+	var unopened *fs.PathError
+	if errors.As(err, &unopened) { // not locked by others: without permission, say
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", dir, ErrDirInUse, err)
 	}

@@ -127,6 +127,20 @@ func TestOneServerPerDirectory(t *testing.T) {
 	stop(t, start(t, Options{Dir: dir}))
 }
 
+// A lock that cannot be opened is nobody else's server: the advice to stop that
+// one would lead nowhere.
+func TestALockThatCannotBeOpenedIsNotInUse(t *testing.T) {
+	dir := t.TempDir()
+	lock := filepath.Join(dir, "LOCK")
+	if err := os.Mkdir(lock, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Start(Options{Dir: dir, Addr: "127.0.0.1:-1", Logger: slog.New(slog.DiscardHandler)})
+	if err == nil || errors.Is(err, ErrDirInUse) || !strings.Contains(err.Error(), lock) {
+		t.Errorf("error is %v, want one that names %s and does not wrap %v", err, lock, ErrDirInUse)
+	}
+}
+
 func TestUnusableDirectoryIsAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
