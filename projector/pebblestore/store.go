@@ -67,7 +67,7 @@ func Open(o Options) (s *Store, err error) {
 	}
 	s = &Store{o: o}
 	if s.lock, err = lockDir(o); err != nil {
-		return nil, fmt.Errorf("store: lock: %w", err)
+		return nil, fmt.Errorf("store: cannot lock %s, see whether another program uses it: %w", o.Dir, err)
 	}
 	s.cache = pebble.NewCache(cacheSize)
 	defer func(opened *Store) { // s is nil by then

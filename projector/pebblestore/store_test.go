@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -121,6 +122,28 @@ func TestRemovedDirectory(t *testing.T) {
 	}
 	if err := s.Commit(s.NewBatch()); !errors.Is(err, projector.ErrCorrupt) {
 		t.Errorf("commit after the directory was removed: %v, want ErrCorrupt", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A store that somebody has open is not damaged, and the error says where it is
+// and what to look for.
+func TestOneProgramPerStore(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	s, err := pebblestore.Open(pebblestore.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = pebblestore.Open(pebblestore.Options{Dir: dir})
+	if err == nil || errors.Is(err, projector.ErrCorrupt) {
+		t.Fatalf("the second: %v, want an error that is not ErrCorrupt", err)
+	}
+	for _, part := range []string{dir, "another program"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("the second: %v, want %q in it", err, part)
+		}
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
