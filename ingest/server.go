@@ -100,6 +100,16 @@ func (s *Server) Shutdown() error {
 	return s.lock.Close()
 }
 
+// A client that says nothing is given up after maxPings pings without an answer
+// and one interval more, 9 s. Until then a decider whose machine is gone is sent
+// its share of all questions, and each of those is a time-out at a gateway; by
+// default that would go on for 6 minutes. A process that ends is noticed at once,
+// because its system closes its connection.
+const (
+	pingInterval = 3 * time.Second
+	maxPings     = 2
+)
+
 // unlimitedStore is more than any disk, and far from where sums overflow.
 const unlimitedStore = 1 << 60
 
@@ -121,6 +131,8 @@ func natsOptions(o Options) (*server.Options, error) {
 		SyncAlways:             o.Sync == 0,
 		SyncInterval:           o.Sync,
 		Authorization:          o.Token,
+		PingInterval:           pingInterval,
+		MaxPingsOut:            maxPings,
 		NoSigs:                 true,
 		DisableJetStreamBanner: true,
 	}, nil

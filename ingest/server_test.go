@@ -219,3 +219,16 @@ func TestSyncReachesTheServer(t *testing.T) {
 		}
 	}
 }
+
+// A decider that is gone without a word costs its share of all questions until
+// it is noticed, so that must be a matter of seconds.
+func TestSilentClientsAreGivenUpSoon(t *testing.T) {
+	o, err := natsOptions(Options{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 0 would be the server's own default, which is minutes.
+	if noticed := o.PingInterval * time.Duration(o.MaxPingsOut+1); o.PingInterval <= 0 || o.MaxPingsOut <= 0 || noticed > 10*time.Second {
+		t.Errorf("a silent client is noticed after %s, want at most 10 s", noticed)
+	}
+}
