@@ -308,7 +308,10 @@ func (e *Engine) Rejected(ctx context.Context, offset, limit int) ([]events.Reje
 		}
 		r, err := events.ParseRejected(m.Data)
 		if err != nil {
-			return nil, 0, fmt.Errorf("stream %s, message %d: %w", events.RejectedStream, seq, err)
+			// Whoever reaches the broker can publish there, or name such a subject
+			// for the broker's reply. One stray message must not hide the others.
+			e.o.Log.Warn("a message among the rejected events is none of them", "seq", seq, "subject", m.Subject, "err", err)
+			continue
 		}
 		list = append(list, r)
 	}
