@@ -10,8 +10,12 @@ import (
 func TestStrayMessagesHideNoRejectedEvent(t *testing.T) {
 	nc := startLog(t, t.TempDir())
 	r := start(t, nc, t.TempDir(), nil)
-	r.publish("quota.rejected.stray", "not a record")
-	r.publish("quota.rejected.99.0", `{"stream":"QUOTA","seq":1}`)
+	for subject, body := range map[string]string{
+		"quota.rejected.stray": "not a record", "quota.rejected.99.0": `{"stream":"QUOTA","seq":1}`,
+	} {
+		_, err := r.Publish(r.within(), subject, "", []byte(body))
+		r.must(err)
+	}
 	seq := r.publish("quota.consumption", "not an event")
 	list := r.rejected(3)
 	if len(list) != 1 || list[0].Seq != seq {
