@@ -107,7 +107,9 @@ const mostAttempts = 20
 //
 // Every write expects the last sequence of all configuration, not of its own
 // subject: two pools on two subjects could otherwise both take a connection.
-// Who loses that race looks again at what is in force now. The writers of one
+// Who loses that race asks the log for that sequence, waits until the state has
+// it, and looks again at what is in force now. It is usually the newest one folded;
+// not when that message was deleted or had a Nats-TTL. The writers of one
 // process stand in line instead: of many who race, only one wins each round, and
 // the others would use up their attempts on each other.
 func (e *Engine) write(ctx context.Context, w *configWrite) (*projection, uint64, error) {
@@ -117,12 +119,12 @@ func (e *Engine) write(ctx context.Context, w *configWrite) (*projection, uint64
 	case <-ctx.Done():
 		return nil, 0, unavailable(ctx.Err())
 	}
+	p := e.current.Load()
+	if p == nil {
+		return nil, 0, errNoState
+	}
+	last := p.state.LastConfig()
 	for range mostAttempts {
-		p := e.current.Load()
-		if p == nil {
-			return nil, 0, errNoState
-		}
-		last := p.state.LastConfig()
 		if r := w.revision(p); w.meta.IfMatch && r != w.meta.ExpectedRevision {
 			return nil, 0, httpapi.Refuse(httpapi.ErrLostRace, "the document is at revision %d, not %d: read it again and repeat the change", r, w.meta.ExpectedRevision)
 		}
@@ -132,7 +134,7 @@ func (e *Engine) write(ctx context.Context, w *configWrite) (*projection, uint64
 		}
 		ack, err := e.js.PublishMsg(ctx, w.message(body), jetstream.WithExpectLastSequenceForSubject(last, events.ConfigPrefix+">"))
 		if outrun(err) {
-			if err := e.catchUp(ctx, p); err != nil {
+			if last, err = e.lastConfig(ctx, p); err != nil {
 				return nil, 0, err
 			}
 			continue
@@ -173,16 +175,25 @@ func outrun(err error) bool {
 	return errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
 }
 
-// catchUp waits until the state has everything the log has now.
-func (e *Engine) catchUp(ctx context.Context, p *projection) error {
-	last, err := e.lastSeq(ctx)
+// lastConfig asks the log for the last sequence of its configuration, 0 when it
+// has none, and waits until the state has it. What the state then says may be of a
+// later one, against which the write loses again.
+func (e *Engine) lastConfig(ctx context.Context, p *projection) (uint64, error) {
+	s, err := e.js.Stream(ctx, events.Stream)
 	if err != nil {
-		return err
+		return 0, unavailable(err)
 	}
-	if err := p.loop.Wait(ctx, last); err != nil {
-		return httpapi.Refuse(httpapi.ErrUnavailable, "the state does not keep up with the log: %v", err)
+	m, err := s.GetLastMsgForSubject(ctx, events.ConfigPrefix+">")
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil
 	}
-	return nil
+	if err != nil {
+		return 0, unavailable(err)
+	}
+	if err := p.loop.Wait(ctx, m.Sequence); err != nil {
+		return 0, httpapi.Refuse(httpapi.ErrUnavailable, "the state does not keep up with the log: %v", err)
+	}
+	return m.Sequence, nil
 }
 
 // lastSeq asks the log for its last sequence.

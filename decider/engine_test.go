@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/httpapi"
@@ -149,62 +147,6 @@ func team(id, connection string) *plans.Pool {
 }
 
 var aboutAlice = questions.Question{APIKeyID: "alice", ConnectionID: "c"}
-
-func TestWritesRaceAndNoneIsLost(t *testing.T) {
-	nc := startLog(t, t.TempDir())
-	a, b := start(t, nc, t.TempDir()+"/a", nil), start(t, nc, t.TempDir()+"/b", nil)
-	for round := range 10 {
-		var g errgroup.Group
-		won := make([]bool, 2)
-		for i, r := range []*running{a, b} {
-			g.Go(func() error {
-				_, err := r.PutPool(r.within(), team(fmt.Sprintf("p%d-%d", round, i), fmt.Sprintf("c%d", round)), httpapi.Meta{})
-				won[i] = err == nil
-				if err != nil && !errors.Is(err, httpapi.ErrConflict) {
-					return err
-				}
-				return nil
-			})
-		}
-		a.must(g.Wait())
-		if won[0] == won[1] {
-			t.Fatalf("round %d: two pools on one connection: %v, want exactly one", round, won)
-		}
-	}
-	if len(a.Pools()) != 10 {
-		t.Errorf("%d pools, want 10", len(a.Pools()))
-	}
-	old := a.Pools()[0]
-	_, err := a.PutPool(a.within(), old.Doc, httpapi.Meta{IfMatch: true, ExpectedRevision: old.Revision + 1})
-	if !errors.Is(err, httpapi.ErrLostRace) {
-		t.Errorf("another revision: %v, want a lost race", err)
-	}
-	_, err = a.PutPool(a.within(), old.Doc, httpapi.Meta{IfMatch: true, ExpectedRevision: old.Revision})
-	a.must(err)
-}
-
-// More writers than a write has attempts: in a race of all of them somebody
-// would lose every time.
-func TestManyWritersOfOneProcessAllWrite(t *testing.T) {
-	e := start(t, startLog(t, t.TempDir()), t.TempDir(), nil)
-	var g errgroup.Group
-	const writers, each = 4 * mostAttempts, 2
-	for i := range writers {
-		g.Go(func() error {
-			for n := range each {
-				id := fmt.Sprintf("p%d-%d", i, n)
-				if _, err := e.PutPool(e.within(), team(id, "c-"+id), httpapi.Meta{}); err != nil {
-					return fmt.Errorf("pool %s: %w", id, err)
-				}
-			}
-			return nil
-		})
-	}
-	e.must(g.Wait())
-	if n := len(e.Pools()); n != writers*each {
-		t.Errorf("%d pools, want %d", n, writers*each)
-	}
-}
 
 func TestQuestionsThatCannotBeAnswered(t *testing.T) {
 	nc := startLog(t, t.TempDir())
@@ -401,26 +343,6 @@ func TestUndeliveredRejectionsStay(t *testing.T) {
 	}
 }
 
-// rejected waits until QUOTA_REJECTED has n events, by its stored messages.
-func (r *running) rejected(n int) []events.Rejected {
-	r.t.Helper()
-	sub, err := r.o.Conn.SubscribeSync("quota.rejected.>")
-	r.must(err)
-	defer sub.Unsubscribe()
-	for {
-		list, total, err := r.Rejected(r.within(), 0, 100)
-		r.must(err)
-		if total >= n {
-			if total > n {
-				r.t.Fatalf("%d rejected, want %d: %+v", total, n, list)
-			}
-			return list
-		}
-		_, err = sub.NextMsgWithContext(r.within())
-		r.must(err)
-	}
-}
-
 // TestADamagedStoreIsSetAside and the state is the same afterwards.
 func TestADamagedStoreIsSetAside(t *testing.T) {
 	nc := startLog(t, t.TempDir())
@@ -455,36 +377,5 @@ func TestDecisionIDs(t *testing.T) {
 	x, y, z := a.next(), a.next(), b.next()
 	if x == y || x[:9] != y[:9] || x[:9] == z[:9] {
 		t.Errorf("ids %s %s %s", x, y, z)
-	}
-}
-
-// TestDeletionsAreEvents: in the log once, in force when answered, refused
-// against another revision, and nothing where there is nothing.
-func TestDeletionsAreEvents(t *testing.T) {
-	nc := startLog(t, t.TempDir())
-	r := start(t, nc, t.TempDir()+"/state", nil)
-	p, err := r.PutPool(r.within(), team("a.b", "c"), httpapi.Meta{})
-	r.must(err)
-	_, err = r.PutPlan(r.within(), "c", []plans.Dimension{{Unit: quota.Tokens, Window: quota.Daily, Limit: 9000}}, httpapi.Meta{})
-	r.must(err)
-	if err := r.DeletePool(r.within(), "a.b", httpapi.Meta{IfMatch: true, ExpectedRevision: p.Revision + 9}); !errors.Is(err, httpapi.ErrLostRace) {
-		t.Errorf("against another revision: %v, want a lost race", err)
-	}
-	r.must(r.DeletePlan(r.within(), "c", httpapi.Meta{}))
-	if got := r.Plan("c"); got.Plan.Source != plans.Catalogue || got.Revision != 0 {
-		t.Errorf("the plan is %+v, want that of the catalogue", got)
-	}
-	r.must(r.DeletePool(r.within(), "a.b", httpapi.Meta{IfMatch: true, ExpectedRevision: p.Revision}))
-	if _, ok := r.Pool("a.b"); ok {
-		t.Error("the pool is still there")
-	}
-	if got := r.ask(aboutAlice); got.Reason != "no-pool" {
-		t.Errorf("asked about its connection: %s, want no-pool", got.Reason)
-	}
-	last := r.Applied()
-	r.must(r.DeletePool(r.within(), "a.b", httpapi.Meta{}))
-	r.must(r.DeletePlan(r.within(), "c", httpapi.Meta{}))
-	if got := r.Applied(); got != last {
-		t.Errorf("%d events for what is not there", got-last)
 	}
 }

@@ -3,6 +3,10 @@ package decider
 import (
 	"strings"
 	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/events"
 )
 
 // What others put into the stream of rejected events hides none of them, and is
@@ -24,4 +28,25 @@ func TestStrayMessagesHideNoRejectedEvent(t *testing.T) {
 	if !strings.Contains(r.said.String(), "quota.rejected.stray") {
 		t.Errorf("the log does not name the stray message: %s", r.said.String())
 	}
+}
+
+// rejected waits until QUOTA_REJECTED has stored n messages and lists them.
+// What a plain subscriber sees may not be stored yet, so a consumer counts.
+func (r *running) rejected(n int) []events.Rejected {
+	r.t.Helper()
+	consumer, err := r.js.OrderedConsumer(r.within(), events.RejectedStream, jetstream.OrderedConsumerConfig{})
+	r.must(err)
+	messages, err := consumer.Messages()
+	r.must(err)
+	defer messages.Stop()
+	for range n {
+		_, err := messages.Next(jetstream.NextContext(r.within()))
+		r.must(err)
+	}
+	list, total, err := r.Rejected(r.within(), 0, 100)
+	r.must(err)
+	if total != n {
+		r.t.Fatalf("%d rejected, want %d: %+v", total, n, list)
+	}
+	return list
 }

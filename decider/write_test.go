@@ -1,0 +1,156 @@
+package decider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/quota"
+)
+
+func TestWritesRaceAndNoneIsLost(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	a, b := start(t, nc, t.TempDir()+"/a", nil), start(t, nc, t.TempDir()+"/b", nil)
+	for round := range 10 {
+		var g errgroup.Group
+		won := make([]bool, 2)
+		for i, r := range []*running{a, b} {
+			g.Go(func() error {
+				_, err := r.PutPool(r.within(), team(fmt.Sprintf("p%d-%d", round, i), fmt.Sprintf("c%d", round)), httpapi.Meta{})
+				won[i] = err == nil
+				if err != nil && !errors.Is(err, httpapi.ErrConflict) {
+					return err
+				}
+				return nil
+			})
+		}
+		a.must(g.Wait())
+		if won[0] == won[1] {
+			t.Fatalf("round %d: two pools on one connection: %v, want exactly one", round, won)
+		}
+	}
+	if len(a.Pools()) != 10 {
+		t.Errorf("%d pools, want 10", len(a.Pools()))
+	}
+	old := a.Pools()[0]
+	_, err := a.PutPool(a.within(), old.Doc, httpapi.Meta{IfMatch: true, ExpectedRevision: old.Revision + 1})
+	if !errors.Is(err, httpapi.ErrLostRace) {
+		t.Errorf("another revision: %v, want a lost race", err)
+	}
+	_, err = a.PutPool(a.within(), old.Doc, httpapi.Meta{IfMatch: true, ExpectedRevision: old.Revision})
+	a.must(err)
+}
+
+// More writers than a write has attempts: in a race of all of them somebody
+// would lose every time.
+func TestManyWritersOfOneProcessAllWrite(t *testing.T) {
+	e := start(t, startLog(t, t.TempDir()), t.TempDir(), nil)
+	var g errgroup.Group
+	const writers, each = 4 * mostAttempts, 2
+	for i := range writers {
+		g.Go(func() error {
+			for n := range each {
+				id := fmt.Sprintf("p%d-%d", i, n)
+				if _, err := e.PutPool(e.within(), team(id, "c-"+id), httpapi.Meta{}); err != nil {
+					return fmt.Errorf("pool %s: %w", id, err)
+				}
+			}
+			return nil
+		})
+	}
+	e.must(g.Wait())
+	if n := len(e.Pools()); n != writers*each {
+		t.Errorf("%d pools, want %d", n, writers*each)
+	}
+}
+
+// TestDeletionsAreEvents: in the log once, in force when answered, refused
+// against another revision, and nothing where there is nothing.
+func TestDeletionsAreEvents(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", nil)
+	p, err := r.PutPool(r.within(), team("a.b", "c"), httpapi.Meta{})
+	r.must(err)
+	_, err = r.PutPlan(r.within(), "c", []plans.Dimension{{Unit: quota.Tokens, Window: quota.Daily, Limit: 9000}}, httpapi.Meta{})
+	r.must(err)
+	if err := r.DeletePool(r.within(), "a.b", httpapi.Meta{IfMatch: true, ExpectedRevision: p.Revision + 9}); !errors.Is(err, httpapi.ErrLostRace) {
+		t.Errorf("against another revision: %v, want a lost race", err)
+	}
+	r.must(r.DeletePlan(r.within(), "c", httpapi.Meta{}))
+	if got := r.Plan("c"); got.Plan.Source != plans.Catalogue || got.Revision != 0 {
+		t.Errorf("the plan is %+v, want that of the catalogue", got)
+	}
+	r.must(r.DeletePool(r.within(), "a.b", httpapi.Meta{IfMatch: true, ExpectedRevision: p.Revision}))
+	if _, ok := r.Pool("a.b"); ok {
+		t.Error("the pool is still there")
+	}
+	if got := r.ask(aboutAlice); got.Reason != "no-pool" {
+		t.Errorf("asked about its connection: %s, want no-pool", got.Reason)
+	}
+	last := r.Applied()
+	r.must(r.DeletePool(r.within(), "a.b", httpapi.Meta{}))
+	r.must(r.DeletePlan(r.within(), "c", httpapi.Meta{}))
+	if got := r.Applied(); got != last {
+		t.Errorf("%d events for what is not there", got-last)
+	}
+}
+
+// TestWritesGoOnWhenTheNewestOfThemIsGone: anybody may store a message below
+// quota.config that expires, or an operator deletes one. What is expected then is
+// what the log still has, not what was folded.
+func TestWritesGoOnWhenTheNewestOfThemIsGone(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", nil)
+	_, err := r.PutPool(r.within(), team("p", "c"), httpapi.Meta{})
+	r.must(err)
+	js, err := jetstream.New(nc)
+	r.must(err)
+	stream, err := js.Stream(r.within(), events.Stream)
+	r.must(err)
+	for range 2 { // with an older one left, and with none
+		r.must(stream.DeleteMsg(r.within(), r.publish("quota.config.pool.x", `{}`)))
+		_, err = r.PutPool(r.within(), team("q", "d"), httpapi.Meta{})
+		r.must(err)
+		r.must(stream.Purge(r.within(), jetstream.WithPurgeSubject("quota.config.>")))
+	}
+}
+
+// TestAWriteIsNotAheadOfItsState: one that lost the race must see the winner's
+// document before it tries again, else If-Match would let an update be lost.
+func TestAWriteIsNotAheadOfItsState(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	a, b := start(t, nc, t.TempDir()+"/a", nil), start(t, nc, t.TempDir()+"/b", nil)
+	old, err := a.PutPool(a.within(), team("p", "c"), httpapi.Meta{})
+	a.must(err)
+	fold, stalled, release := a.current.Load().loop, make(chan struct{}), make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- fold.Do(a.within(), func() error { close(stalled); <-release; return nil })
+	}()
+	<-stalled
+	won, err := b.PutPool(b.within(), team("p", "c"), httpapi.Meta{})
+	b.must(err)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := a.PutPool(ctx, team("p", "d"), httpapi.Meta{IfMatch: true, ExpectedRevision: old.Revision}); !errors.Is(err, httpapi.ErrUnavailable) {
+		t.Errorf("while its fold stands still: %v, want that it is unavailable", err)
+	}
+	close(release)
+	a.must(<-done)
+	_, err = a.State(a.within(), won.Revision, false)
+	a.must(err)
+	if got, _ := a.Pool("p"); got.Revision != won.Revision || got.Doc.Connections[0].ConnectionID != "c" {
+		t.Errorf("in force is revision %d, want the winner's %d", got.Revision, won.Revision)
+	}
+	if last, err := b.lastSeq(b.within()); err != nil || last != won.Revision {
+		t.Errorf("the log ends at %d, %v, want nothing after %d", last, err, won.Revision)
+	}
+}
