@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/vmihailenco/msgpack/v5"
 )
 
@@ -157,7 +158,21 @@ func (v *victim) mustHaveRejected(t *testing.T, want int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := s.CachedInfo().State; got.Msgs != uint64(want) || got.NumSubjects != uint64(want) {
+	// A subscriber sees a record before the stream has stored it; a consumer after.
+	all, err := s.CreateConsumer(deadline(t), jetstream.ConsumerConfig{AckPolicy: jetstream.AckNonePolicy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range want {
+		if _, err := all.Next(jetstream.FetchMaxWait(patience)); err != nil {
+			t.Fatalf("QUOTA_REJECTED has %d messages, want %d: %v", n, want, err)
+		}
+	}
+	info, err := s.Info(deadline(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.State; got.Msgs != uint64(want) || got.NumSubjects != uint64(want) {
 		t.Errorf("QUOTA_REJECTED has %d messages on %d subjects, want %d", got.Msgs, got.NumSubjects, want)
 	}
 	var doc struct{ Total int }
