@@ -1,0 +1,145 @@
+package usage
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
+)
+
+// MaxUnlisted is how many keys without an allocation of their own a Snapshot
+// shows at most.
+const MaxUnlisted = 100
+
+// Snapshot is how a pool stands at one instant, all of it from one state.
+type Snapshot struct {
+	PoolID      string
+	GeneratedAt int64          // by the clock of who asked, epoch ms
+	AsOf        questions.AsOf // Time is the instant that all numbers are of
+	Mode        plans.Mode
+	Enforcing   bool        // some limit is known
+	Threshold   quota.Ratio // a dimension is strict from here on
+	Dimensions  []Dimension // in plan order
+	// Keys are the pool's allocations in its order, then the keys without one of
+	// their own, the most used first and at most MaxUnlisted of them.
+	Keys []Key
+	// Unlisted is how many keys without an allocation of their own were seen on
+	// the pool's connections, shown or not.
+	Unlisted        int
+	TokensPerSecond Rate
+}
+
+// Dimension is how one dimension of the pool stands.
+type Dimension struct {
+	Unit          quota.Unit
+	Window        quota.Window
+	Limit         quota.Amount // 0 = unknown, shown as null
+	ConsumedTotal quota.Amount
+	HeldTotal     quota.Amount
+	Mode          string       // strict, generous
+	Unlisted      quota.Amount // what the keys without an allocation of their own consumed
+	Connections   []Connection // in pool order
+	Uses          []Use        // of Snapshot.Keys, in their order
+	Burn          Burn
+}
+
+// Connection is what one connection has of a dimension.
+type Connection struct {
+	ID            string
+	Limit         quota.Amount // what it gives to the pool's limit; 0 = unknown
+	ConsumedTotal quota.Amount // over all keys
+	ProviderUsed  quota.Amount // unit percent
+	HasProvider   bool
+	ResetAt       int64 // of the provider's reading, epoch ms; 0 = unknown
+}
+
+// Key is one row of the pool and what a decision about it would be, asked now
+// for any of the pool's connections, without a model and an estimate.
+type Key struct {
+	ID           string // an API key, or quota.AllOthers
+	Allocation   string // the one it is judged by: its own id or quota.AllOthers; "" = none
+	Own          bool   // the row is an allocation of the pool, no key that merely was seen
+	Allow        bool
+	Reason       string
+	Deprioritize bool
+	RetryAfterMs int64 // 0 = it is allowed, or would never be: shown as null
+}
+
+// Use is what one row has of a dimension.
+type Use struct {
+	Consumed     quota.Amount
+	Held         quota.Amount
+	FairShare    quota.Amount
+	HasFairShare bool
+	Deficit      quota.Amount // signed: below 0 there is share left
+	Borrowing    bool
+	Remaining    quota.Amount
+	HasRemaining bool
+	Rate         Rate
+}
+
+// UseOf returns the numbers that a decision explains.
+func UseOf(d *questions.Dimension) Use {
+	return Use{
+		Consumed: d.Consumed, Held: d.Held, FairShare: d.FairShare, HasFairShare: d.HasFairShare,
+		Deficit: d.Deficit, Borrowing: d.Borrowing, Remaining: d.Remaining, HasRemaining: d.HasRemaining,
+	}
+}
+
+// UsedPercent returns the consumed total in percent of the limit, floored to its
+// step; more than 100 when more was consumed. ok is false when the limit is
+// unknown.
+//
+//	total × 100 / limit, in millionths: total × 1e8 / limit
+//
+// needs 91 bits. A quotient beyond int64 is held at its end.
+func (d *Dimension) UsedPercent() (used quota.Amount, ok bool) {
+	if d.Limit <= 0 {
+		return 0, false
+	}
+	return quota.Amount(mulDiv(int64(d.ConsumedTotal), 100*quota.Percent.Scale(), int64(d.Limit))), true
+}
+
+// StrictAt returns the amount of the total from which the dimension is strict by
+// our own count; ok is false when the limit is unknown. T / limit ≥ threshold
+// first holds for
+//
+//	T = ceil(limit × threshold)
+//
+// since T is a whole number of steps.
+func (d *Dimension) StrictAt(threshold quota.Ratio) (at quota.Amount, ok bool) {
+	if d.Limit <= 0 {
+		return 0, false
+	}
+	return quota.Amount(mulDivUp(int64(d.Limit), int64(threshold), int64(quota.RatioOne))), true
+}
+
+// mulDiv returns floor(a × b / c), held at the end of int64, for a, b ≥ 0 and
+// c > 0.
+func mulDiv(a, b, c int64) int64 {
+	q, _ := divide(a, b, c)
+	return q
+}
+
+// mulDivUp is mulDiv rounded up.
+func mulDivUp(a, b, c int64) int64 {
+	q, rest := divide(a, b, c)
+	if rest > 0 && q < math.MaxInt64 {
+		q++
+	}
+	return q
+}
+
+func divide(a, b, c int64) (q int64, rest uint64) {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi >= uint64(c) {
+		return math.MaxInt64, 0
+	}
+	quo, rest := bits.Div64(hi, lo, uint64(c))
+	if quo > math.MaxInt64 {
+		return math.MaxInt64, 0
+	}
+	return int64(quo), rest
+}
