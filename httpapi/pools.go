@@ -141,7 +141,7 @@ func idTaken(id string) *fault {
 }
 
 func appendPool(dst []byte, p Pool) []byte {
-	return plans.AppendPoolView(dst, p.Doc, p.Revision, p.Enforcing)
+	return plans.AppendPoolView(dst, p.Doc, plans.Stamp{Revision: p.Revision}, p.Enforcing, nil)
 }
 
 func writePool(w http.ResponseWriter, status int, p Pool) {
@@ -214,7 +214,9 @@ func checkConnectionID(id string) error {
 
 func writePlan(w http.ResponseWriter, p Plan) {
 	w.Header().Set("ETag", etag(p.Revision))
-	doc := plans.AppendPlanView([]byte(`{"plan":`), p.ConnectionID, p.Provider, p.Plan)
+	doc := plans.AppendPlanView([]byte(`{"plan":`), plans.PlanView{
+		ConnectionID: p.ConnectionID, Provider: p.Provider, Plan: p.Plan, Stamp: plans.Stamp{Revision: p.Revision},
+	})
 	writeBody(w, http.StatusOK, "application/json", append(doc, '}', '\n'))
 }
 

@@ -14,16 +14,6 @@ func AppendPoolJSON(dst []byte, p *Pool) []byte {
 	return append(appendPoolFields(dst, p), '}')
 }
 
-// AppendPoolView appends the pool as the API shows it: the document, the stream
-// sequence it was last changed at, and whether it enforces anything.
-func AppendPoolView(dst []byte, p *Pool, revision uint64, enforcing bool) []byte {
-	dst = appendPoolFields(dst, p)
-	dst = append(dst, `,"revision":`...)
-	dst = strconv.AppendUint(dst, revision, 10)
-	dst = append(dst, `,"enforcing":`...)
-	return append(strconv.AppendBool(dst, enforcing), '}')
-}
-
 func appendPoolFields(dst []byte, p *Pool) []byte {
 	dst = appendText(append(dst, '{'), "id", p.ID)
 	dst = appendText(append(dst, ','), "name", p.Name)
@@ -95,15 +85,6 @@ func AppendPlanJSON(dst []byte, connectionID string, dimensions []Dimension) []b
 	return append(appendList(append(dst, ','), "dimensions", dimensions, appendDimension), '}')
 }
 
-// AppendPlanView appends the plan as the API shows it: the document, the
-// connection's provider ("" = not known), and where the plan comes from.
-func AppendPlanView(dst []byte, connectionID, provider string, p Plan) []byte {
-	dst = appendText(append(dst, '{'), "connectionId", connectionID)
-	dst = appendText(append(dst, ','), "provider", provider)
-	dst = appendList(append(dst, ','), "dimensions", p.Dimensions, appendDimension)
-	return append(appendText(append(dst, ','), "source", p.Source.String()), '}')
-}
-
 func appendDimension(dst []byte, d *Dimension) []byte {
 	dst = appendText(append(dst, '{'), "unit", d.Unit.String())
 	dst = appendText(append(dst, ','), "window", d.Window.String())
@@ -125,14 +106,18 @@ func AppendSettingsJSON(dst []byte, s *Settings) []byte {
 			dst = append(dst, ',')
 		}
 		dst = append(appendName(dst, name.String()), '{')
-		dst = name.AppendValue(appendName(dst, "value"), v.N)
-		dst = appendText(append(dst, ','), "source", v.Origin.String())
-		if v.From != "" {
-			dst = appendText(append(dst, ','), "from", v.From)
-		}
-		dst = append(dst, '}')
+		dst = append(appendSettingFields(dst, name, v), '}')
 	}
 	return append(dst, '}', '}')
+}
+
+func appendSettingFields(dst []byte, name Setting, v *SettingValue) []byte {
+	dst = name.AppendValue(appendName(dst, "value"), v.N)
+	dst = appendText(append(dst, ','), "source", v.Origin.String())
+	if v.From != "" {
+		dst = appendText(append(dst, ','), "from", v.From)
+	}
+	return dst
 }
 
 // AppendValue appends a value of the setting in decimal digits.

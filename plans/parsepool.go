@@ -69,7 +69,8 @@ func parseID(r wire.Reader, want string) string {
 }
 
 // parseConnections reads the rich form, connections, or the plain one,
-// connectionIds; both together only if they say the same.
+// connectionIds, or the one of old, connectionId for a pool of one account;
+// several of them only if they say the same.
 func parseConnections(r wire.Reader) []Connection {
 	ids, plain := r.IDs("connectionIds", MaxConnections)
 	objects, rich := r.Objects("connections", MaxConnections)
@@ -94,8 +95,25 @@ func parseConnections(r wire.Reader) []Connection {
 			connections = append(connections, Connection{ConnectionID: id, Weight: defaultWeight})
 		}
 	}
-	requireConnection(r)
-	return connections
+	return parseOnlyConnection(r, connections)
+}
+
+// parseOnlyConnection reads connectionId into the connections that the other
+// two forms gave.
+func parseOnlyConnection(r wire.Reader, others []Connection) []Connection {
+	id := r.ID("connectionId")
+	switch {
+	case !r.Has("connectionId"):
+		requireConnection(r)
+	case r.Has("connections") || r.Has("connectionIds"):
+		requireConnection(r)
+		if id != "" && (len(others) != 1 || !others[0].is(id)) {
+			r.Fault("connectionId", "is not what connections or connectionIds say: leave it out")
+		}
+	case id != "":
+		return []Connection{{ConnectionID: id, Weight: defaultWeight}}
+	}
+	return others
 }
 
 func requireConnection(r wire.Reader) {

@@ -169,6 +169,53 @@ func parseOrigin(name string) (Origin, bool) {
 	return o, ok && o != Default
 }
 
+// Change returns the settings as somebody wants them, {<name>: value | null},
+// and names every fault by its field. A value is stored; null takes away what
+// is stored or came from an environment, which leaves the default; a name that
+// is absent keeps its value. The settings are returned with their faults, and
+// what is faulty keeps its value.
+func (s Settings) Change(doc wire.Value) (Settings, wire.Faults) {
+	var faults wire.Faults
+	r, _ := wire.Read(doc, "", &faults)
+	for _, f := range doc.Fields {
+		name, known := ParseSetting(f.Name)
+		switch {
+		case !known:
+			r.Fault(wire.Show(f.Name), "is unknown: use "+SettingNames)
+		case f.Value.Kind == wire.Null: // absent to a Reader, but not here
+			s[name] = SettingValue{N: settings[name].initial}
+		case f.Value.Kind == wire.Object:
+			r.Fault(f.Name, "is an object, not a number: send the value itself")
+		default:
+			s[name].change(r, name)
+		}
+	}
+	return s, faults
+}
+
+// change stores the field of r, if it is a value of the setting. The faults of
+// ReadSetting are put into one that says what is legal.
+func (v *SettingValue) change(r wire.Reader, name Setting) {
+	var ignored wire.Faults
+	value := wire.Value{Kind: wire.Object, Fields: []wire.Field{{Name: name.String(), Value: r.Get(name.String())}}}
+	one, _ := wire.Read(value, "", &ignored)
+	n, ok := ReadSetting(one, name.String(), name)
+	if !ok {
+		r.Fault(name.String(), "is not "+name.legal())
+		return
+	}
+	*v = SettingValue{N: n, Origin: Stored}
+}
+
+// legal says what values the setting may have.
+func (s Setting) legal() string {
+	low, high := string(s.AppendValue(nil, settings[s].low)), string(s.AppendValue(nil, settings[s].high))
+	if settings[s].ratio {
+		return "a number within " + low + " to " + high + ", with at most 6 decimals"
+	}
+	return "a whole number within " + low + " to " + high
+}
+
 // Adopt returns the settings with what a program found set in its environment,
 // as far as that differs, and the values that this replaces which another
 // environment had set. A stored value stands: somebody chose it for the whole

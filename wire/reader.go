@@ -78,13 +78,14 @@ func (r Reader) Names() []string {
 func (r Reader) Only(names ...string) {
 	for _, f := range r.fields {
 		if !slices.Contains(names, f.Name) {
-			r.faults.Add(r.Path(show(f.Name)), "is unknown: use "+strings.Join(names, ", "))
+			r.faults.Add(r.Path(Show(f.Name)), "is unknown: use "+strings.Join(names, ", "))
 		}
 	}
 }
 
-// show makes a name from outside fit to be shown in a message.
-func show(name string) string {
+// Show makes a name from outside fit to be shown in a message: quoted unless it
+// is an id, and cut when it is long.
+func Show(name string) string {
 	const most = 64
 	if len(name) > most || quota.ValidateID(name) != nil {
 		return strconv.QuoteToASCII(name[:min(len(name), most)])
@@ -268,7 +269,7 @@ func Enum[T any](r Reader, name string, parse func(string) (T, bool), legal stri
 		return word, false
 	}
 	if word, ok = parse(v.Text); !ok {
-		r.Fault(name, "is "+show(v.Text)+": use "+legal)
+		r.Fault(name, "is "+Show(v.Text)+": use "+legal)
 	}
 	return word, ok
 }

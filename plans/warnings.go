@@ -1,0 +1,134 @@
+package plans
+
+import (
+	"fmt"
+
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/wire"
+)
+
+// Warnings returns what is allowed in a pool and probably not meant, with the
+// plans of its connections as they are now. Each says what happens and what to
+// do. At most 20, those that concern the whole pool first.
+func Warnings(p *Pool, planOf func(connectionID string) Plan) wire.Faults {
+	var w wire.Faults
+	r := Resolve(p, planOf)
+	warnOfProvider(p, &w)
+	warnOfNoEffect(r, &w)
+	warnOfWeights(p, &w)
+	warnOfUnknownLimits(r, &w)
+	warnOfLaterDimensions(r, planOf, &w)
+	warnOfCapUnits(r, &w)
+	return w[:min(len(w), maxWarnings)]
+}
+
+func warnOfProvider(p *Pool, w *wire.Faults) {
+	if KnownProvider(p.Provider) {
+		return
+	}
+	hint := meant(p.Provider, providerNames())
+	if hint == "" {
+		hint = ": set a plan for each, or use a provider of the catalogue"
+	}
+	w.Add("provider", "is "+wire.Show(p.Provider)+", which is not in the catalogue, so connections without a plan of their own have no limits"+hint)
+}
+
+// warnOfNoEffect warns of a pool that is off, or has nothing to enforce.
+func warnOfNoEffect(r *Resolved, w *wire.Faults) {
+	p := r.Pool
+	switch {
+	case p.Mode == Off:
+		w.Add("mode", "is off, so the pool enforces nothing: use enforce, or observe to see what it would do")
+	case r.HasLimit() || len(p.Connections) == 0:
+	case p.hasCaps():
+		w.Add("connections", "have no known limit, so caps are all that is enforced: set a plan with limits for connection "+first(p))
+	default:
+		w.Add("connections", "have no known limit, so the pool enforces nothing: set a plan with limits for connection "+first(p))
+	}
+}
+
+// first returns the connection that gives the pool its dimensions.
+func first(p *Pool) string { return wire.Show(p.Connections[0].ConnectionID) }
+
+// hasCaps reports whether some key has a cap that needs no plan.
+func (p *Pool) hasCaps() bool {
+	for _, a := range p.Allocations {
+		if len(a.Caps) > 0 {
+			return true
+		}
+	}
+	return len(p.ModelCaps) > 0
+}
+
+// warnOfWeights warns of weights that are no percentages. All 0 means equal
+// shares, see Shares.
+func warnOfWeights(p *Pool, w *wire.Faults) {
+	const whole = 100 * quota.RatioOne
+	var sum quota.Ratio
+	for _, a := range p.Allocations {
+		sum += a.Weight
+	}
+	switch {
+	case sum == 0 || sum == whole:
+	case sum < whole:
+		w.Add("allocations", fmt.Sprintf("have weights that sum to %s, so the other %s of 100 is nobody's share: let them sum to 100", sum, whole-sum))
+	default:
+		w.Add("allocations", fmt.Sprintf("have weights that sum to %s, so each share is scaled down by 100/%[1]s: let them sum to 100", sum))
+	}
+}
+
+func warnOfUnknownLimits(r *Resolved, w *wire.Faults) {
+	for _, d := range r.Dimensions {
+		if d.Limit == 0 {
+			w.Add("dimensions", place(d.Unit, d.Window)+" has no known limit, so it is counted and not enforced: set one in the plan of connection "+first(r.Pool))
+		}
+	}
+}
+
+func place(u quota.Unit, win quota.Window) string { return u.String() + "/" + win.String() }
+
+// warnOfLaterDimensions warns of each dimension that the first connection has
+// not and a later one has, once, at the first that has it.
+func warnOfLaterDimensions(r *Resolved, planOf func(string) Plan, w *wire.Faults) {
+	known := seen[Dimension]{}
+	for _, d := range r.Dimensions {
+		known.again(Dimension{Unit: d.Unit, Window: d.Window})
+	}
+	for i, c := range r.Pool.Connections {
+		for _, d := range planOf(c.ConnectionID).Dimensions {
+			if known.again(Dimension{Unit: d.Unit, Window: d.Window}) {
+				continue
+			}
+			w.Add(fmt.Sprintf("connections[%d]", i), fmt.Sprintf("is %s, whose plan has %s, which the pool's first connection has not, so it is not counted in: add it to the plan of connection %s",
+				wire.Show(c.ConnectionID), place(d.Unit, d.Window), first(r.Pool)))
+		}
+	}
+}
+
+// warnOfCapUnits warns of caps that wait for a dimension.
+func warnOfCapUnits(r *Resolved, w *wire.Faults) {
+	var has [quota.NumUnits]bool
+	for _, d := range r.Dimensions {
+		has[d.Unit] = true
+	}
+	for i, a := range r.Pool.Allocations {
+		if a.CapValue > 0 && !has[a.CapUnit] {
+			w.Add(fmt.Sprintf("allocations[%d].capUnit", i), "is "+a.CapUnit.String()+", which no dimension of the plan has: the cap does nothing until one has; caps with a window of their own work whatever the plan says")
+		}
+	}
+}
+
+// PlanWarnings returns what is allowed in a plan and probably not meant.
+func PlanWarnings(dims []Dimension) wire.Faults {
+	var w wire.Faults
+	for i, d := range dims {
+		field := fmt.Sprintf("dimensions[%d].limit", i)
+		switch {
+		case d.Limit == 0:
+			w.Add(field, "is unknown, so "+place(d.Unit, d.Window)+" is counted and not enforced: set a limit")
+		case d.Unit == quota.Percent && d.Limit > allPoints:
+			w.Add(field, "is "+d.Limit.Format(d.Unit)+" points of the provider's 100, so the provider blocks first: use at most 100")
+		}
+	}
+	return w
+}
