@@ -41,17 +41,25 @@ func (f *Facts) sumCounters(n *numbers, l *line, at int, now int64) {
 		if l.kind != dimension {
 			continue
 		}
-		total := f.totals[at+conn].EffectiveAt(bucket, elapsed, width)
-		if level := r.at(now); level.Until == 0 {
+		total, level := f.total(l, at+conn, bucket, elapsed, now)
+		if level.Until == 0 {
 			n.reported = n.reported.plus(product(int64(total), 1e8))
 		} else {
 			n.reported = n.reported.plus(product(int64(level.Used), int64(l.perConns[conn])))
-			if percent {
-				total = level.Used
-			}
 		}
 		n.total = quota.AddSat(n.total, total)
 	}
+}
+
+// total returns what a connection adds to the total of line l, a dimension, and
+// the provider's word on it. k is its place in f.totals; bucket and elapsed are
+// those of now.
+func (f *Facts) total(l *line, k int, bucket, elapsed, now int64) (quota.Amount, Level) {
+	level := f.readings[k].at(now)
+	if l.unit == quota.Percent && level.Until != 0 {
+		return level.Used, level
+	}
+	return f.totals[k].EffectiveAt(bucket, elapsed, l.window.Millis()), level
 }
 
 // sumHolds adds the holds: against the cap each with at most the cap, against

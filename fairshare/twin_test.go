@@ -96,14 +96,18 @@ func (t *twin) consumed(u quota.Unit, w quota.Window) *big.Rat {
 
 func (t *twin) total(u quota.Unit, w quota.Window) *big.Rat {
 	all := new(big.Rat)
-	for i, conn := range t.b.conns {
-		v := t.value(conn.total[u][w], w)
-		if r := t.reading(i, w); u == quota.Percent && r != nil {
-			v = r
-		}
-		all = sum(all, v)
+	for i := range t.b.conns {
+		all = sum(all, t.totalOf(i, u, w))
 	}
 	return all
+}
+
+// totalOf is what one connection adds to the total.
+func (t *twin) totalOf(i int, u quota.Unit, w quota.Window) *big.Rat {
+	if r := t.reading(i, w); u == quota.Percent && r != nil {
+		return r
+	}
+	return t.value(t.b.conns[i].total[u][w], w)
 }
 
 // held sums the open holds that count, each with at most most (nil = all of it).
