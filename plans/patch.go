@@ -20,7 +20,8 @@ import (
 // it was shown.
 func PatchPool(now *Pool, patch wire.Value) (*Pool, wire.Faults) {
 	var faults wire.Faults
-	if _, ok := wire.Read(patch, "", &faults); !ok {
+	r, ok := wire.Read(patch, "", &faults)
+	if !ok {
 		return nil, faults
 	}
 	doc, err := wire.ParseJSON(AppendPoolJSON(nil, now))
@@ -29,8 +30,9 @@ func PatchPool(now *Pool, patch wire.Value) (*Pool, wire.Faults) {
 		return nil, faults
 	}
 	checkSameID(patch, now.ID, &faults)
-	if slices.ContainsFunc(connectionFields, func(name string) bool { return has(patch, name) }) {
-		doc = without(doc, connectionFields...)
+	// Null takes away the two that the document has; the third it never has.
+	if has(patch, "connections") || has(patch, "connectionIds") || r.Has("connectionId") {
+		doc = without(doc, "connections", "connectionIds")
 	}
 	p, more := ParsePool(now.ID, wire.MergePatch(doc, without(patch, "id", "createdAt")))
 	p.CreatedAt = now.CreatedAt
@@ -39,9 +41,6 @@ func PatchPool(now *Pool, patch wire.Value) (*Pool, wire.Faults) {
 	}
 	return p, append(faults, more...)
 }
-
-// connectionFields are the spellings of a pool's connections.
-var connectionFields = []string{"connections", "connectionIds", "connectionId"}
 
 // checkSameID looks at the id of a patch. Null would take the id away, and is
 // no less a fault than another one.

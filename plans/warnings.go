@@ -2,6 +2,7 @@ package plans
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/wire"
@@ -33,31 +34,52 @@ func warnOfProvider(p *Pool, w *wire.Faults) {
 	w.Add("provider", "is "+wire.Show(p.Provider)+", which is not in the catalogue, so connections without a plan of their own have no limits"+hint)
 }
 
-// warnOfNoEffect warns of a pool that is off, or has nothing to enforce.
+// warnOfNoEffect warns of a pool that is off, or has no limit to enforce.
 func warnOfNoEffect(r *Resolved, w *wire.Faults) {
-	p := r.Pool
 	switch {
-	case p.Mode == Off:
+	case r.Pool.Mode == Off:
 		w.Add("mode", "is off, so the pool enforces nothing: use enforce, or observe to see what it would do")
-	case r.HasLimit() || len(p.Connections) == 0:
-	case p.hasCaps():
-		w.Add("connections", "have no known limit, so caps are all that is enforced: set a plan with limits for connection "+first(p))
-	default:
-		w.Add("connections", "have no known limit, so the pool enforces nothing: set a plan with limits for connection "+first(p))
+	case len(r.Pool.Connections) > 0 && !r.HasLimit():
+		w.Add("connections", "have no known limit, so the pool enforces nothing"+r.butFor()+": set a plan with limits for connection "+first(r.Pool))
 	}
+}
+
+// butFor names what a pool enforces though no limit is known.
+func (r *Resolved) butFor() string {
+	var but []string
+	if r.enforcesWithoutLimits() {
+		but = append(but, "caps and suspensions")
+	}
+	if len(r.Dimensions) > 0 {
+		but = append(but, "what its provider reports as used up")
+	}
+	if but == nil {
+		return ""
+	}
+	return " but " + strings.Join(but, " and ")
 }
 
 // first returns the connection that gives the pool its dimensions.
 func first(p *Pool) string { return wire.Show(p.Connections[0].ConnectionID) }
 
-// hasCaps reports whether some key has a cap that needs no plan.
-func (p *Pool) hasCaps() bool {
-	for _, a := range p.Allocations {
-		if len(a.Caps) > 0 {
+// enforcesWithoutLimits reports whether some key is suspended, or has a cap
+// that works though no limit is known.
+func (r *Resolved) enforcesWithoutLimits() bool {
+	has := r.units()
+	for _, a := range r.Pool.Allocations {
+		if a.Suspended || len(a.Caps) > 0 || a.CapValue > 0 && has[a.CapUnit] {
 			return true
 		}
 	}
-	return len(p.ModelCaps) > 0
+	return len(r.Pool.ModelCaps) > 0
+}
+
+// units tells which units the dimensions have.
+func (r *Resolved) units() (has [quota.NumUnits]bool) {
+	for _, d := range r.Dimensions {
+		has[d.Unit] = true
+	}
+	return has
 }
 
 // warnOfWeights warns of weights that are no percentages. All 0 means equal
@@ -107,10 +129,7 @@ func warnOfLaterDimensions(r *Resolved, planOf func(string) Plan, w *wire.Faults
 
 // warnOfCapUnits warns of caps that wait for a dimension.
 func warnOfCapUnits(r *Resolved, w *wire.Faults) {
-	var has [quota.NumUnits]bool
-	for _, d := range r.Dimensions {
-		has[d.Unit] = true
-	}
+	has := r.units()
 	for i, a := range r.Pool.Allocations {
 		if a.CapValue > 0 && !has[a.CapUnit] {
 			w.Add(fmt.Sprintf("allocations[%d].capUnit", i), "is "+a.CapUnit.String()+", which no dimension of the plan has: the cap does nothing until one has; caps with a window of their own work whatever the plan says")
