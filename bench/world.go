@@ -145,7 +145,9 @@ func (w *world) furnish(ctx context.Context, e *engine) error {
 	if _, err := e.PutPlan(ctx, connection, dimensions(), httpapi.Meta{}); err != nil {
 		return err
 	}
-	if _, err := e.PutPool(ctx, poolDocument(), httpapi.Meta{}); err != nil {
+	pool := poolDocument()
+	put := func(*plans.Pool) (*plans.Pool, error) { return pool, nil }
+	if _, err := e.ChangePool(ctx, pool.ID, put, httpapi.Meta{}); err != nil {
 		return err
 	}
 	var used []events.Event

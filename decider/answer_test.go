@@ -20,7 +20,7 @@ func TestWhatABlockSays(t *testing.T) {
 	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
 	p := team("p", "c")
 	p.Connections = append(p.Connections, plans.Connection{ConnectionID: "d", Weight: 100})
-	_, err := r.PutPool(r.within(), p, httpapi.Meta{})
+	_, err := r.putPool(r.within(), p, httpapi.Meta{})
 	r.must(err)
 	r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c","cost":{"requests":2000}}`)
 
@@ -49,7 +49,7 @@ func TestWhatABlockSays(t *testing.T) {
 	}
 
 	p.Mode = plans.Observe
-	_, err = r.PutPool(r.within(), p, httpapi.Meta{})
+	_, err = r.putPool(r.within(), p, httpapi.Meta{})
 	r.must(err)
 	got = r.ask(aboutAlice)
 	if !got.Allow || !got.WouldBlock || got.Reason != "fair-share" || got.HTTPStatus != 200 || got.RetryAfterMs <= 0 ||
@@ -63,7 +63,7 @@ func TestAlternatives(t *testing.T) {
 	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
 	p := team("p", "c")
 	p.Connections = append(p.Connections, plans.Connection{ConnectionID: "d", Weight: 100})
-	_, err := r.PutPool(r.within(), p, httpapi.Meta{})
+	_, err := r.putPool(r.within(), p, httpapi.Meta{})
 	r.must(err)
 	if got := r.ask(aboutAlice); len(got.Alternatives) != 1 || got.Alternatives[0] != "d" {
 		t.Errorf("by connection: %v, want the other one", got.Alternatives)
@@ -114,7 +114,7 @@ func TestTimeIsTheLaterOfClockAndLog(t *testing.T) {
 func TestConfigurationIsMarkedAndKept(t *testing.T) {
 	nc := startLog(t, t.TempDir())
 	r := start(t, nc, t.TempDir()+"/state", nil)
-	got, err := r.PutPool(r.within(), team("a.b", "c"), httpapi.Meta{Actor: "ops", Reason: "try it"})
+	got, err := r.putPool(r.within(), team("a.b", "c"), httpapi.Meta{Actor: "ops", Reason: "try it"})
 	r.must(err)
 	js, err := jetstream.New(nc)
 	r.must(err)

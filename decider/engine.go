@@ -43,6 +43,7 @@ type Engine struct {
 	js      jetstream.JetStream
 	now     func() int64 // epoch ms
 	ids     decisionIDs
+	from    string // this process, in settings and log lines
 	current atomic.Pointer[projection]
 	ready   *gate
 	server  *natsapi.Server // one for all projections, so that its counts go on
@@ -67,7 +68,7 @@ func New(o Options) (*Engine, error) {
 	if o.PurgeAge == 0 {
 		o.PurgeAge = DefaultPurgeAge
 	}
-	e := &Engine{o: o, js: js, now: func() int64 { return time.Now().UnixMilli() }, ids: newDecisionIDs(), ready: newGate()}
+	e := &Engine{o: o, js: js, now: func() int64 { return time.Now().UnixMilli() }, ids: newDecisionIDs(), from: thisProcess(), ready: newGate()}
 	e.writing = make(chan struct{}, 1)
 	e.server = natsapi.New(natsapi.Config{Conn: o.Conn, Decider: e, Version: o.Version, Logger: o.Log})
 	e.metrics = newMetrics(e)

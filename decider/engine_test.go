@@ -58,6 +58,15 @@ type running struct {
 	stop func()
 }
 
+// put writes a pool whatever is there.
+func put(ctx context.Context, e *Engine, p *plans.Pool, m httpapi.Meta) (httpapi.Pool, error) {
+	return e.ChangePool(ctx, p.ID, func(*plans.Pool) (*plans.Pool, error) { return p, nil }, m)
+}
+
+func (r *running) putPool(ctx context.Context, p *plans.Pool, m httpapi.Meta) (httpapi.Pool, error) {
+	return put(ctx, r.Engine, p, m)
+}
+
 // start runs an engine over the log, with what change makes of it, and waits
 // until it answers.
 func start(t *testing.T, nc *nats.Conn, dir string, change func(*Engine)) *running {
@@ -151,7 +160,7 @@ var aboutAlice = questions.Question{APIKeyID: "alice", ConnectionID: "c"}
 func TestQuestionsThatCannotBeAnswered(t *testing.T) {
 	nc := startLog(t, t.TempDir())
 	r := start(t, nc, t.TempDir()+"/state", nil)
-	_, err := r.PutPool(r.within(), team("p", "c"), httpapi.Meta{})
+	_, err := r.putPool(r.within(), team("p", "c"), httpapi.Meta{})
 	r.must(err)
 	r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
 	for _, c := range []struct {
@@ -212,7 +221,7 @@ func TestSilenceOfTheLogIsSaid(t *testing.T) {
 		p := team("p", "c")
 		p.Connections = append(p.Connections, plans.Connection{ConnectionID: "d", Weight: 100})
 		c.change(p)
-		_, err := r.PutPool(r.within(), p, httpapi.Meta{})
+		_, err := r.putPool(r.within(), p, httpapi.Meta{})
 		r.must(err)
 		got := r.ask(aboutAlice)
 		if blocked := c.status == 503; (len(got.Alternatives) == 0) != blocked {
@@ -260,6 +269,49 @@ func TestSettingsComeFromTheEnvironment(t *testing.T) {
 		t.Errorf("the one that replaces said:\n%s", b.said.String())
 	}
 	a.awaitSaid("has replaced this setting")
+}
+
+// TestStoredBeforeEnvironmentBeforeDefault, and where a stored value is taken
+// away the environment's comes back, whoever takes it away.
+func TestStoredBeforeEnvironmentBeforeDefault(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	a := start(t, nc, t.TempDir()+"/a", func(e *Engine) {
+		e.o.Settings[plans.MaxLagMs] = plans.SettingValue{N: 7_000, Origin: plans.Environment}
+	})
+	b := start(t, nc, t.TempDir()+"/b", nil)
+	is := func(s httpapi.Settings, n int64, o plans.Origin) {
+		t.Helper()
+		if got := s.Values[plans.MaxLagMs]; got.N != n || got.Origin != o {
+			t.Errorf("maxLagMs is %d from %s, want %d from %s", got.N, got.Origin, n, o)
+		}
+	}
+	store := func(n int64, o plans.Origin) func(plans.Settings) (plans.Settings, error) {
+		return func(s plans.Settings) (plans.Settings, error) {
+			s[plans.MaxLagMs] = plans.SettingValue{N: n, Origin: o}
+			return s, nil
+		}
+	}
+	initial := plans.DefaultSettings()[plans.MaxLagMs].N
+	for _, r := range []*running{a, b} {
+		made, err := r.ChangeSettings(r.within(), store(9_000, plans.Stored), httpapi.Meta{Actor: "ops"})
+		r.must(err)
+		is(made, 9_000, plans.Stored)
+		if made.Actor != "ops" || made.Revision == 0 || made.UpdatedAt == 0 {
+			t.Errorf("the change is stamped %+v", made.Stamp)
+		}
+		made, err = r.ChangeSettings(r.within(), store(initial, plans.Default), httpapi.Meta{})
+		r.must(err)
+		settled := made.Revision
+		if r == a {
+			is(made, 7_000, plans.Environment)
+		} else { // b was told nothing; a will see to it
+			is(made, initial, plans.Default)
+			settled++
+		}
+		_, err = a.State(a.within(), settled, false)
+		r.must(err)
+		is(a.Settings(), 7_000, plans.Environment)
+	}
 }
 
 // TestRejectionsArriveOnce, however many engines find them, and after a

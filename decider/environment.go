@@ -17,16 +17,20 @@ import (
 // started last wins, and both say so.
 type environment struct {
 	e    *Engine
-	from string // this process, as other programs' log lines name it
 	bell chan struct{}
 }
 
 func newEnvironment(e *Engine) *environment {
+	return &environment{e: e, bell: make(chan struct{}, 1)}
+}
+
+// thisProcess is what others' log lines and the settings call this program.
+func thisProcess() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown host"
 	}
-	return &environment{e: e, from: fmt.Sprintf("%s, process %d", host, os.Getpid()), bell: make(chan struct{}, 1)}
+	return fmt.Sprintf("%s, process %d", host, os.Getpid())
 }
 
 // wake says that the configuration changed; it does not block.
@@ -48,13 +52,8 @@ func (v *environment) run(ctx context.Context, p *projection) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	for err := v.adopt(ctx); err != nil; err = v.adopt(ctx) {
-		v.e.o.Log.Warn("cannot write the settings of the environment; trying again", "err", err)
-		select {
-		case <-time.After(environmentRetry):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	if err := v.insist(ctx, v.adopt); err != nil {
+		return err
 	}
 	said := [plans.NumSettings]string{}
 	for {
@@ -64,7 +63,38 @@ func (v *environment) run(ctx context.Context, p *projection) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		// Somebody took a value away, through a program that was not told one.
+		if err := v.insist(ctx, v.fill); err != nil {
+			return err
+		}
 	}
+}
+
+// insist writes until the log takes it.
+func (v *environment) insist(ctx context.Context, write func(context.Context) error) error {
+	for {
+		err := write(ctx)
+		if err == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		v.e.o.Log.Warn("cannot write the settings of the environment; trying again", "err", err)
+		select {
+		case <-time.After(environmentRetry):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// fill writes the values of settings that have none.
+func (v *environment) fill(ctx context.Context) error {
+	now := v.e.Settings().Values
+	if _, some := now.Fill(&v.e.o.Settings, v.e.from); !some {
+		return nil
+	}
+	keep := func(s plans.Settings) (plans.Settings, error) { return s, nil }
+	_, err := v.e.ChangeSettings(ctx, keep, httpapi.Meta{Actor: v.e.from, Reason: "environment"})
+	return err
 }
 
 // adopt writes what differs.
@@ -72,22 +102,22 @@ func (v *environment) adopt(ctx context.Context) error {
 	w := configWrite{
 		subject:  events.SettingsSubject,
 		do:       events.ConfigPut,
-		meta:     httpapi.Meta{Actor: v.from, Reason: "environment"},
+		meta:     httpapi.Meta{Actor: v.e.from, Reason: "environment"},
 		revision: func(*projection) uint64 { return 0 },
-		body: func(p *projection) []byte {
+		body: func(p *projection) ([]byte, error) {
 			now := p.state.Settings()
-			next, replaced, changed := now.Adopt(&v.e.o.Settings, v.from)
+			next, replaced, changed := now.Adopt(&v.e.o.Settings, v.e.from)
 			if !changed {
-				return nil
+				return nil, nil
 			}
 			for _, s := range replaced {
 				v.e.o.Log.Warn("another program's environment sets this differently; the last start wins",
 					"setting", s, "ours", next[s].N, "theirs", now[s].N, "from", now[s].From)
 			}
-			return plans.AppendSettingsJSON(nil, &next)
+			return plans.AppendSettingsJSON(nil, &next), nil
 		},
 	}
-	_, _, err := v.e.write(ctx, &w)
+	_, err := v.e.write(ctx, &w)
 	return err
 }
 

@@ -70,7 +70,7 @@ func TestAPublishedEventChangesAnAnswer(t *testing.T) {
 	if err := e.AwaitReady(ctx); err != nil {
 		t.Fatal(err)
 	}
-	_, err = e.PutPool(ctx, &plans.Pool{
+	_, err = put(ctx, e, &plans.Pool{
 		ID: "team", Name: "team", Provider: "kimi", Reserve: 100,
 		Connections: []plans.Connection{{ConnectionID: "kimi-1", Weight: 100}},
 		Allocations: []plans.Allocation{{APIKeyID: "alice", Weight: 50 * quota.RatioOne}, {APIKeyID: "bob", Weight: 50 * quota.RatioOne}},

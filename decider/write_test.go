@@ -24,7 +24,7 @@ func TestWritesRaceAndNoneIsLost(t *testing.T) {
 		won := make([]bool, 2)
 		for i, r := range []*running{a, b} {
 			g.Go(func() error {
-				_, err := r.PutPool(r.within(), team(fmt.Sprintf("p%d-%d", round, i), fmt.Sprintf("c%d", round)), httpapi.Meta{})
+				_, err := r.putPool(r.within(), team(fmt.Sprintf("p%d-%d", round, i), fmt.Sprintf("c%d", round)), httpapi.Meta{})
 				won[i] = err == nil
 				if err != nil && !errors.Is(err, httpapi.ErrConflict) {
 					return err
@@ -41,11 +41,11 @@ func TestWritesRaceAndNoneIsLost(t *testing.T) {
 		t.Errorf("%d pools, want 10", len(a.Pools()))
 	}
 	old := a.Pools()[0]
-	_, err := a.PutPool(a.within(), old.Doc, httpapi.Meta{IfMatch: true, ExpectedRevision: old.Revision + 1})
+	_, err := a.putPool(a.within(), old.Doc, httpapi.Meta{IfMatch: true, ExpectedRevision: old.Revision + 1})
 	if !errors.Is(err, httpapi.ErrLostRace) {
 		t.Errorf("another revision: %v, want a lost race", err)
 	}
-	_, err = a.PutPool(a.within(), old.Doc, httpapi.Meta{IfMatch: true, ExpectedRevision: old.Revision})
+	_, err = a.putPool(a.within(), old.Doc, httpapi.Meta{IfMatch: true, ExpectedRevision: old.Revision})
 	a.must(err)
 }
 
@@ -59,7 +59,7 @@ func TestManyWritersOfOneProcessAllWrite(t *testing.T) {
 		g.Go(func() error {
 			for n := range each {
 				id := fmt.Sprintf("p%d-%d", i, n)
-				if _, err := e.PutPool(e.within(), team(id, "c-"+id), httpapi.Meta{}); err != nil {
+				if _, err := e.putPool(e.within(), team(id, "c-"+id), httpapi.Meta{}); err != nil {
 					return fmt.Errorf("pool %s: %w", id, err)
 				}
 			}
@@ -77,7 +77,7 @@ func TestManyWritersOfOneProcessAllWrite(t *testing.T) {
 func TestDeletionsAreEvents(t *testing.T) {
 	nc := startLog(t, t.TempDir())
 	r := start(t, nc, t.TempDir()+"/state", nil)
-	p, err := r.PutPool(r.within(), team("a.b", "c"), httpapi.Meta{})
+	p, err := r.putPool(r.within(), team("a.b", "c"), httpapi.Meta{})
 	r.must(err)
 	_, err = r.PutPlan(r.within(), "c", []plans.Dimension{{Unit: quota.Tokens, Window: quota.Daily, Limit: 9000}}, httpapi.Meta{})
 	r.must(err)
@@ -96,7 +96,9 @@ func TestDeletionsAreEvents(t *testing.T) {
 		t.Errorf("asked about its connection: %s, want no-pool", got.Reason)
 	}
 	last := r.Applied()
-	r.must(r.DeletePool(r.within(), "a.b", httpapi.Meta{}))
+	if err := r.DeletePool(r.within(), "a.b", httpapi.Meta{}); !errors.Is(err, httpapi.ErrNotFound) {
+		t.Errorf("deleted again: %v, want that it is not found", err)
+	}
 	r.must(r.DeletePlan(r.within(), "c", httpapi.Meta{}))
 	if got := r.Applied(); got != last {
 		t.Errorf("%d events for what is not there", got-last)
@@ -109,7 +111,7 @@ func TestDeletionsAreEvents(t *testing.T) {
 func TestWritesGoOnWhenTheNewestOfThemIsGone(t *testing.T) {
 	nc := startLog(t, t.TempDir())
 	r := start(t, nc, t.TempDir()+"/state", nil)
-	_, err := r.PutPool(r.within(), team("p", "c"), httpapi.Meta{})
+	_, err := r.putPool(r.within(), team("p", "c"), httpapi.Meta{})
 	r.must(err)
 	js, err := jetstream.New(nc)
 	r.must(err)
@@ -117,7 +119,7 @@ func TestWritesGoOnWhenTheNewestOfThemIsGone(t *testing.T) {
 	r.must(err)
 	for range 2 { // with an older one left, and with none
 		r.must(stream.DeleteMsg(r.within(), r.publish("quota.config.pool.x", `{}`)))
-		_, err = r.PutPool(r.within(), team("q", "d"), httpapi.Meta{})
+		_, err = r.putPool(r.within(), team("q", "d"), httpapi.Meta{})
 		r.must(err)
 		r.must(stream.Purge(r.within(), jetstream.WithPurgeSubject("quota.config.>")))
 	}
@@ -128,7 +130,7 @@ func TestWritesGoOnWhenTheNewestOfThemIsGone(t *testing.T) {
 func TestAWriteIsNotAheadOfItsState(t *testing.T) {
 	nc := startLog(t, t.TempDir())
 	a, b := start(t, nc, t.TempDir()+"/a", nil), start(t, nc, t.TempDir()+"/b", nil)
-	old, err := a.PutPool(a.within(), team("p", "c"), httpapi.Meta{})
+	old, err := a.putPool(a.within(), team("p", "c"), httpapi.Meta{})
 	a.must(err)
 	fold, stalled, release := a.current.Load().loop, make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)
@@ -136,11 +138,13 @@ func TestAWriteIsNotAheadOfItsState(t *testing.T) {
 		done <- fold.Do(a.within(), func() error { close(stalled); <-release; return nil })
 	}()
 	<-stalled
-	won, err := b.PutPool(b.within(), team("p", "c"), httpapi.Meta{})
+	theirs := team("p", "c")
+	theirs.Name = "theirs"
+	won, err := b.putPool(b.within(), theirs, httpapi.Meta{})
 	b.must(err)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := a.PutPool(ctx, team("p", "d"), httpapi.Meta{IfMatch: true, ExpectedRevision: old.Revision}); !errors.Is(err, httpapi.ErrUnavailable) {
+	if _, err := a.putPool(ctx, team("p", "d"), httpapi.Meta{IfMatch: true, ExpectedRevision: old.Revision}); !errors.Is(err, httpapi.ErrUnavailable) {
 		t.Errorf("while its fold stands still: %v, want that it is unavailable", err)
 	}
 	close(release)

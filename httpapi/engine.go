@@ -8,6 +8,7 @@ import (
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/wire"
 )
 
 // Decider answers questions.
@@ -34,16 +35,16 @@ type Counts struct {
 
 // Pool is a pool document as the fold has it.
 type Pool struct {
-	Doc       *plans.Pool
-	Revision  uint64 // stream sequence of its last event
-	Enforcing bool   // some limit is known, or some reading
+	Doc *plans.Pool
+	plans.Stamp
+	Enforcing bool // some limit is known, or some reading
+	Warnings  wire.Faults
 }
 
-// Plan is what one connection's plan is at present, wherever it comes from.
-type Plan struct {
-	ConnectionID, Provider string
-	Plan                   plans.Plan
-	Revision               uint64 // stream sequence of its last event, 0 = none
+// Settings are the settings in force.
+type Settings struct {
+	Values plans.Settings
+	plans.Stamp
 }
 
 // Meta goes with a configuration event: who, why, and against which revision.
@@ -53,33 +54,39 @@ type Meta struct {
 	IfMatch          bool // ExpectedRevision counts
 }
 
+// PoolChange makes the next document of a pool from the one in force, nil when
+// there is none. An equal one means that there is nothing to write. It may be
+// called again when somebody else wrote first, and changes nothing it is given.
+type PoolChange func(now *plans.Pool) (next *plans.Pool, err error)
+
+// Trial is what a change of a pool would do now.
+type Trial struct {
+	Pool           Pool // as it would be; the revision is that of the pool in force
+	Blocked, Freed []Effect
+}
+
+// Effect is a key whose requests would be blocked by a change, or are blocked
+// without it.
+type Effect struct {
+	APIKeyID     string // quota.AllOthers = the keys without an allocation of their own
+	Reason       string // of the block
+	Binding      questions.Binding
+	HasBinding   bool
+	RetryAfterMs int64 // -1 = never by itself
+}
+
 // Engine is what the API asks things of. Its methods are safe for concurrent
 // use. Their errors are Refusals, or wrap one of the Err… below, or are faults
 // of a document; any other error is our own and answered 500.
 type Engine interface {
 	Decider
+	Configuration
 
 	// State waits until minSeq is folded, or ctx ends and returns its error.
 	// The digest is computed only when asked for.
 	State(ctx context.Context, minSeq uint64, digest bool) (State, error)
 	// Ready reports whether the fold has caught up with the log.
 	Ready() bool
-
-	// Pools returns all pools in the order of their ids; the caller may keep the
-	// slice, and changes no document.
-	Pools() []Pool
-	Pool(id string) (Pool, bool)
-	Plan(connectionID string) Plan
-
-	// PutPool and PutPlan write the configuration event, wait until it is folded
-	// and report the fold's verdict.
-	PutPool(ctx context.Context, p *plans.Pool, m Meta) (Pool, error)
-	PutPlan(ctx context.Context, connectionID string, dims []plans.Dimension, m Meta) (Plan, error)
-
-	// DeletePool and DeletePlan do the same with a deletion. What is not there is
-	// deleted already, and nothing is written.
-	DeletePool(ctx context.Context, id string, m Meta) error
-	DeletePlan(ctx context.Context, connectionID string, m Meta) error
 
 	// Publish stores one JSON message and returns its sequence once the log has
 	// acknowledged it. msgID is its Nats-Msg-Id.
@@ -90,8 +97,39 @@ type Engine interface {
 	Rejected(ctx context.Context, offset, limit int) (list []events.Rejected, total int, err error)
 }
 
+// Configuration reads and writes the documents. A write is an event in the log:
+// its method waits until the event is folded and reports the fold's verdict.
+// What would change nothing is not written.
+type Configuration interface {
+	// Pools returns all pools in the order of their ids; the caller may keep the
+	// slice, and changes no document.
+	Pools() []Pool
+	Pool(id string) (Pool, bool)
+	// ChangePool returns the pool as this call wrote it, even when somebody
+	// changed it again since.
+	ChangePool(ctx context.Context, id string, change PoolChange, m Meta) (Pool, error)
+	// CreatePools writes all of these pools, or none; where there is a pool it is
+	// ErrConflict.
+	CreatePools(ctx context.Context, docs []*plans.Pool, m Meta) ([]Pool, error)
+	// TryPool says what a change would do, and writes nothing.
+	TryPool(id string, change PoolChange, m Meta) (Trial, error)
+	// DeletePool deletes a pool; ErrNotFound when there is none.
+	DeletePool(ctx context.Context, id string, m Meta) error
+
+	// Plans returns the plans of all connections known, by their ids.
+	Plans() []plans.PlanView
+	Plan(connectionID string) plans.PlanView
+	PutPlan(ctx context.Context, connectionID string, dims []plans.Dimension, m Meta) (plans.PlanView, error)
+	// DeletePlan deletes the plan set by hand, where there is one.
+	DeletePlan(ctx context.Context, connectionID string, m Meta) error
+
+	Settings() Settings
+	ChangeSettings(ctx context.Context, change func(now plans.Settings) (plans.Settings, error), m Meta) (Settings, error)
+}
+
 // Causes of a Refusal; each has its status.
 var (
+	ErrNotFound    = errors.New("there is no such document")                                                     // 404
 	ErrConflict    = errors.New("the document conflicts with one that is stored")                                // 409
 	ErrLostRace    = errors.New("somebody else changed the document first: read it again and repeat the change") // 412
 	ErrTooLarge    = errors.New("the message is larger than the log takes: split it")                            // 413

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +20,8 @@ type double struct {
 	mu       sync.Mutex
 	seq      uint64
 	pools    map[string]Pool
-	plans    map[string]Plan
+	plans    map[string]plans.PlanView
+	settings Settings
 	metas    []Meta
 	messages []message
 	discard  bool // messages are counted, not kept
@@ -37,7 +39,7 @@ type message struct {
 }
 
 func newDouble() *double {
-	return &double{pools: map[string]Pool{}, plans: map[string]Plan{}}
+	return &double{pools: map[string]Pool{}, plans: map[string]plans.PlanView{}, settings: Settings{Values: plans.DefaultSettings()}}
 }
 
 func (d *double) Decide(_ context.Context, qs []questions.Question, rs []questions.Reply) {
@@ -93,13 +95,22 @@ func (d *double) Pool(id string) (Pool, bool) {
 	return p, ok
 }
 
-func (d *double) Plan(connectionID string) Plan {
+func (d *double) Plans() (list []plans.PlanView) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(d.plans)) {
+		list = append(list, d.plans[id])
+	}
+	return list
+}
+
+func (d *double) Plan(connectionID string) plans.PlanView {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if p, ok := d.plans[connectionID]; ok {
 		return p
 	}
-	return Plan{ConnectionID: connectionID}
+	return plans.PlanView{ConnectionID: connectionID}
 }
 
 // write is what every configuration write has in common.
@@ -115,19 +126,88 @@ func (d *double) write(m Meta, have uint64) error {
 	return nil
 }
 
-func (d *double) PutPool(_ context.Context, p *plans.Pool, m Meta) (Pool, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.write(m, d.pools[p.ID].Revision); err != nil {
+func (d *double) ChangePool(_ context.Context, id string, change PoolChange, m Meta) (Pool, error) {
+	now, _ := d.Pool(id)
+	next, err := change(now.Doc)
+	if err != nil {
 		return Pool{}, err
 	}
-	d.pools[p.ID] = Pool{Doc: p, Revision: d.seq}
-	return d.pools[p.ID], nil
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if now.Doc != nil && now.Doc.Equal(next) && (!m.IfMatch || m.ExpectedRevision == now.Revision) {
+		return now, nil
+	}
+	if err := d.write(m, now.Revision); err != nil {
+		return Pool{}, err
+	}
+	d.pools[id] = Pool{Doc: next, Stamp: d.stamp(m)}
+	return d.pools[id], nil
+}
+
+func (d *double) stamp(m Meta) plans.Stamp {
+	return plans.Stamp{Revision: d.seq, UpdatedAt: 1_700_000_000_000 + int64(d.seq), Actor: m.Actor, Reason: m.Reason}
+}
+
+func (d *double) CreatePools(ctx context.Context, docs []*plans.Pool, m Meta) (made []Pool, err error) {
+	if len(d.Pools()) > 0 {
+		return nil, Refuse(ErrConflict, "there are pools already")
+	}
+	for _, doc := range docs {
+		p, err := d.ChangePool(ctx, doc.ID, func(*plans.Pool) (*plans.Pool, error) { return doc, nil }, m)
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, p)
+	}
+	return made, nil
+}
+
+func (d *double) TryPool(id string, change PoolChange, m Meta) (Trial, error) {
+	now, _ := d.Pool(id)
+	if m.IfMatch && m.ExpectedRevision != now.Revision {
+		return Trial{}, ErrLostRace
+	}
+	next, err := change(now.Doc)
+	if err != nil {
+		return Trial{}, err
+	}
+	return Trial{
+		Pool: Pool{Doc: next, Stamp: now.Stamp},
+		Blocked: []Effect{
+			{APIKeyID: "alice", Reason: "fair-share", Binding: questions.Binding{Unit: quota.Tokens, Window: quota.Daily}, HasBinding: true, RetryAfterMs: 1500},
+			{APIKeyID: "bob", Reason: "suspended", RetryAfterMs: -1},
+		},
+		Freed: []Effect{{APIKeyID: "*", Reason: "global-saturated", RetryAfterMs: 7}},
+	}, nil
+}
+
+func (d *double) Settings() Settings {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.settings
+}
+
+func (d *double) ChangeSettings(_ context.Context, change func(plans.Settings) (plans.Settings, error), m Meta) (Settings, error) {
+	now := d.Settings()
+	next, err := change(now.Values)
+	if err != nil {
+		return Settings{}, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.write(m, now.Revision); err != nil {
+		return Settings{}, err
+	}
+	d.settings = Settings{Values: next, Stamp: d.stamp(m)}
+	return d.settings, nil
 }
 
 func (d *double) DeletePool(_ context.Context, id string, m Meta) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if _, ok := d.pools[id]; !ok {
+		return ErrNotFound
+	}
 	err := d.write(m, d.pools[id].Revision)
 	if err == nil {
 		delete(d.pools, id)
@@ -145,14 +225,14 @@ func (d *double) DeletePlan(_ context.Context, id string, m Meta) error {
 	return err
 }
 
-func (d *double) PutPlan(_ context.Context, id string, dims []plans.Dimension, m Meta) (Plan, error) {
+func (d *double) PutPlan(_ context.Context, id string, dims []plans.Dimension, m Meta) (plans.PlanView, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.write(m, d.plans[id].Revision); err != nil {
-		return Plan{}, err
+		return plans.PlanView{}, err
 	}
-	d.plans[id] = Plan{
-		ConnectionID: id, Provider: "codex", Revision: d.seq,
+	d.plans[id] = plans.PlanView{
+		ConnectionID: id, Provider: "codex", Stamp: d.stamp(m),
 		Plan: plans.Plan{Dimensions: dims, Source: plans.Manual},
 	}
 	return d.plans[id], nil

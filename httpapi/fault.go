@@ -72,6 +72,8 @@ func faultOf(err error) *fault {
 	switch {
 	case errors.As(err, &own):
 		return own
+	case errors.Is(err, ErrNotFound):
+		return notFound(err.Error())
 	case errors.Is(err, ErrConflict):
 		return conflict(err.Error())
 	case errors.Is(err, ErrLostRace):

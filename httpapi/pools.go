@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/quotashare/quotashare/plans"
-	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/wire"
 )
 
@@ -24,6 +24,11 @@ func (a *api) listPools(w http.ResponseWriter, r *http.Request) error {
 	pools := a.engine.Pools()
 	total := len(pools)
 	pools = pools[min(offset, total):min(offset+limit, total)]
+	writePools(w, http.StatusOK, pools, total)
+	return nil
+}
+
+func writePools(w http.ResponseWriter, status int, pools []Pool, total int) {
 	doc := []byte(`{"pools":[`)
 	for i, p := range pools {
 		if i > 0 {
@@ -32,8 +37,7 @@ func (a *api) listPools(w http.ResponseWriter, r *http.Request) error {
 		doc = appendPool(doc, p)
 	}
 	doc = fmt.Appendf(doc, "],\"total\":%d}\n", total)
-	writeBody(w, http.StatusOK, "application/json", doc)
-	return nil
+	writeBody(w, status, "application/json", doc)
 }
 
 func (a *api) getPool(w http.ResponseWriter, r *http.Request) error {
@@ -46,39 +50,137 @@ func (a *api) getPool(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// createPool writes a pool that is new. What depends on other pools is looked
-// at first, for the better text, and decided by the fold.
+// createPool writes a pool that is new, or, of an array, all of a system that has
+// none. What depends on other pools is looked at before, for the better text, and
+// decided by the fold.
 func (a *api) createPool(w http.ResponseWriter, r *http.Request) error {
 	doc, err := readJSON(r)
 	if err != nil {
 		return err
 	}
 	if doc.Kind == wire.Array {
-		return invalid("the body is an array: the import of several pools is not available yet, send one pool after the other")
+		return a.importPools(w, r, doc.Items)
 	}
 	p, faults := plans.ParsePool("", doc)
 	m, more := metaOf(r)
 	if err := append(faults, more...).Err(); err != nil {
 		return err
 	}
-	if p.ID == "" {
-		p.ID = strings.ToLower(rand.Text())
-	}
-	if f := a.poolConflict(p); f != nil {
-		return f
-	}
-	p.CreatedAt = time.Now().UnixMilli()
-	m.IfMatch, m.ExpectedRevision = true, 0 // it must not exist
-	made, err := a.engine.PutPool(r.Context(), p, m)
-	if _, taken := a.engine.Pool(p.ID); taken && errors.Is(err, ErrLostRace) {
-		return idTaken(p.ID)
-	}
+	dress(p)
+	made, err := a.engine.ChangePool(r.Context(), p.ID, func(now *plans.Pool) (*plans.Pool, error) {
+		if now != nil {
+			return nil, idTaken(p.ID)
+		}
+		if f := a.poolConflict(p); f != nil {
+			return nil, f
+		}
+		return p, nil
+	}, m)
 	if err != nil {
 		return err
 	}
+	made.Warnings = append(made.Warnings, plans.UnknownPoolFields(doc)...)
 	w.Header().Set("Location", "/api/quota/pools/"+url.PathEscape(p.ID))
 	writePool(w, http.StatusCreated, made)
 	return nil
+}
+
+// dress gives a new pool what its document left out. The time it was created may
+// be given: a copy of a pool is as old as the pool.
+func dress(p *plans.Pool) {
+	if p.ID == "" {
+		p.ID = strings.ToLower(rand.Text())
+	}
+	if p.CreatedAt == 0 {
+		p.CreatedAt = time.Now().UnixMilli()
+	}
+}
+
+// patchPool merges a patch into the document in force, whichever that is when it
+// is written; or says what that would do.
+func (a *api) patchPool(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	q := newQuery(r)
+	dry := q.flag("dryRun")
+	if err := q.err(); err != nil {
+		return err
+	}
+	patch, err := readJSON(r)
+	if err != nil {
+		return err
+	}
+	m, faults := metaOf(r)
+	change := func(now *plans.Pool) (*plans.Pool, error) {
+		if now == nil {
+			return nil, noPool(id)
+		}
+		next, more := plans.PatchPool(now, patch)
+		if err := append(more, faults...).Err(); err != nil {
+			return nil, err
+		}
+		if f := a.poolConflict(next); f != nil {
+			return nil, f
+		}
+		return next, nil
+	}
+	if dry {
+		return a.tryPool(w, id, change, patch, m)
+	}
+	made, err := a.engine.ChangePool(r.Context(), id, change, m)
+	if err != nil {
+		return err
+	}
+	made.Warnings = append(made.Warnings, plans.UnknownPoolFields(patch)...)
+	writePool(w, http.StatusOK, made)
+	return nil
+}
+
+// tryPool answers what a change would do.
+func (a *api) tryPool(w http.ResponseWriter, id string, change PoolChange, patch wire.Value, m Meta) error {
+	t, err := a.engine.TryPool(id, change, m)
+	if err != nil {
+		return err
+	}
+	t.Pool.Warnings = append(t.Pool.Warnings, plans.UnknownPoolFields(patch)...)
+	doc := wire.NewWriter(append(appendPool([]byte(`{"pool":`), t.Pool), `,"dryRun":true,"blocked":`...), wire.JSON)
+	appendEffects(&doc, t.Blocked)
+	doc = wire.NewWriter(append(doc.Bytes(), `,"freed":`...), wire.JSON)
+	appendEffects(&doc, t.Freed)
+	writeBody(w, http.StatusOK, "application/json", append(doc.Bytes(), '}', '\n'))
+	return nil
+}
+
+func appendEffects(doc *wire.Writer, list []Effect) {
+	doc.Array()
+	for i := range list {
+		e := &list[i]
+		doc.Object()
+		doc.Name("apiKeyId")
+		doc.String(e.APIKeyID)
+		doc.Name("reason")
+		doc.String(e.Reason)
+		if e.HasBinding {
+			appendBinding(doc, &e.Binding)
+		}
+		doc.Name("retryAfterMs")
+		if e.RetryAfterMs < 0 {
+			doc.Null()
+		} else {
+			doc.Int(e.RetryAfterMs)
+		}
+		doc.End()
+	}
+	doc.End()
+}
+
+func appendBinding(doc *wire.Writer, b *questions.Binding) {
+	doc.Name("binding")
+	doc.Object()
+	doc.Name("unit")
+	doc.String(b.Unit.String())
+	doc.Name("window")
+	doc.String(b.Window.String())
+	doc.End()
 }
 
 func noPool(id string) error {
@@ -93,10 +195,11 @@ func (a *api) deletePool(w http.ResponseWriter, r *http.Request) error {
 	if err := faults.Err(); err != nil {
 		return err
 	}
-	if _, ok := a.engine.Pool(id); !ok {
+	err := a.engine.DeletePool(r.Context(), id, m)
+	if errors.Is(err, ErrNotFound) {
 		return noPool(id)
 	}
-	if err := a.engine.DeletePool(r.Context(), id, m); err != nil {
+	if err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -111,7 +214,7 @@ func (a *api) poolConflict(p *plans.Pool) *fault {
 	}
 	for _, other := range a.engine.Pools() {
 		if other.Doc.ID == p.ID {
-			return idTaken(p.ID)
+			continue
 		}
 		for _, c := range other.Doc.Connections {
 			if _, wanted := owner[c.ConnectionID]; wanted {
@@ -141,83 +244,13 @@ func idTaken(id string) *fault {
 }
 
 func appendPool(dst []byte, p Pool) []byte {
-	return plans.AppendPoolView(dst, p.Doc, plans.Stamp{Revision: p.Revision}, p.Enforcing, nil)
+	return plans.AppendPoolView(dst, p.Doc, p.Stamp, p.Enforcing, p.Warnings)
 }
 
 func writePool(w http.ResponseWriter, status int, p Pool) {
 	w.Header().Set("ETag", etag(p.Revision))
 	doc := appendPool([]byte(`{"pool":`), p)
 	writeBody(w, status, "application/json", append(doc, '}', '\n'))
-}
-
-func (a *api) getPlan(w http.ResponseWriter, r *http.Request) error {
-	id := r.PathValue("connectionId")
-	if err := checkConnectionID(id); err != nil {
-		return err
-	}
-	writePlan(w, a.engine.Plan(id))
-	return nil
-}
-
-// putPlan sets the plan of a connection by hand.
-func (a *api) putPlan(w http.ResponseWriter, r *http.Request) error {
-	id := r.PathValue("connectionId")
-	if err := checkConnectionID(id); err != nil {
-		return err
-	}
-	doc, err := readJSON(r)
-	if err != nil {
-		return err
-	}
-	dimensions, faults := plans.ParsePlan(doc)
-	if doc.Kind == wire.Object {
-		body, _ := wire.Read(doc, "", &faults)
-		if body.Has("connectionId") && body.Get("connectionId").Text != id {
-			body.Fault("connectionId", "is not "+quote(id)+", the one in the path: leave it out")
-		}
-	}
-	m, more := metaOf(r)
-	if err := append(faults, more...).Err(); err != nil {
-		return err
-	}
-	made, err := a.engine.PutPlan(r.Context(), id, dimensions, m)
-	if err != nil {
-		return err
-	}
-	writePlan(w, made)
-	return nil
-}
-
-// deletePlan returns a connection to the plan of the catalogue, or to none.
-func (a *api) deletePlan(w http.ResponseWriter, r *http.Request) error {
-	id := r.PathValue("connectionId")
-	if err := checkConnectionID(id); err != nil {
-		return err
-	}
-	m, faults := metaOf(r)
-	if err := faults.Err(); err != nil {
-		return err
-	}
-	if err := a.engine.DeletePlan(r.Context(), id, m); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
-func checkConnectionID(id string) error {
-	if err := quota.ValidateID(id); err != nil {
-		return invalidFields(wire.Faults{{Field: "connectionId", Problem: err.Error()}})
-	}
-	return nil
-}
-
-func writePlan(w http.ResponseWriter, p Plan) {
-	w.Header().Set("ETag", etag(p.Revision))
-	doc := plans.AppendPlanView([]byte(`{"plan":`), plans.PlanView{
-		ConnectionID: p.ConnectionID, Provider: p.Provider, Plan: p.Plan, Stamp: plans.Stamp{Revision: p.Revision},
-	})
-	writeBody(w, http.StatusOK, "application/json", append(doc, '}', '\n'))
 }
 
 func etag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10) + `"` }

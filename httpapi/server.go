@@ -110,17 +110,19 @@ func (a *api) routes(metricsPage http.Handler) {
 			return nil
 		}}},
 		{"/api/quota/pools", map[string]handler{"GET": caughtUp(a.listPools), "POST": caughtUp(a.createPool)}},
-		{"/api/quota/pools/{id}", map[string]handler{"GET": caughtUp(a.getPool), "DELETE": caughtUp(a.deletePool)}},
+		{"/api/quota/pools/{id}", map[string]handler{"GET": caughtUp(a.getPool), "PATCH": caughtUp(a.patchPool), "DELETE": caughtUp(a.deletePool)}},
+		{"/api/quota/plans", map[string]handler{"GET": caughtUp(a.listPlans)}},
 		{"/api/quota/plans/{connectionId}", map[string]handler{
 			"GET": caughtUp(a.getPlan), "PUT": caughtUp(a.putPlan), "DELETE": caughtUp(a.deletePlan),
 		}},
+		{"/api/quota/settings", map[string]handler{"GET": caughtUp(a.getSettings), "PUT": caughtUp(a.putSettings)}},
 		{"/api/quota/decide", map[string]handler{"POST": caughtUp(a.decide)}},
 		{"/api/quota/events", map[string]handler{"POST": a.ingest}},
 		{"/api/quota/state", map[string]handler{"GET": a.state}},
 		{"/api/quota/rejected", map[string]handler{"GET": a.rejected}},
 	} {
 		var allow []string
-		for _, method := range []string{"GET", "POST", "PUT", "DELETE"} {
+		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 			if h, ok := route.methods[method]; ok {
 				a.handle(method+" "+route.path, h)
 				allow = append(allow, method)

@@ -234,3 +234,15 @@ func (s Settings) Adopt(environment *Settings, from string) (next Settings, repl
 	}
 	return s, replaced, changed
 }
+
+// Fill returns the settings with the values of the environment where there are
+// none, and whether there were such.
+func (s Settings) Fill(environment *Settings, from string) (next Settings, some bool) {
+	for name := range Setting(NumSettings) {
+		if mine := environment[name]; mine.Origin == Environment && s[name].Origin == Default {
+			s[name] = SettingValue{N: mine.N, Origin: Environment, From: from}
+			some = true
+		}
+	}
+	return s, some
+}

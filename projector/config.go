@@ -108,9 +108,11 @@ func (s *State) putPool(doc *plans.Pool, from origin) {
 // resolve works out the pool's dimensions, limits and shares from the plans in
 // force.
 func (s *State) resolve(p *pool) {
-	p.resolved = plans.Resolve(p.doc, func(connectionID string) plans.Plan {
+	planOf := func(connectionID string) plans.Plan {
 		return s.planOf(s.conns.find(connectionID), p.doc.Provider)
-	})
+	}
+	p.resolved = plans.Resolve(p.doc, planOf)
+	p.warnings = plans.Warnings(p.doc, planOf)
 }
 
 // planOf is the plan in force of a connection with that provider.

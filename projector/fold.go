@@ -107,7 +107,7 @@ func (s *State) applyMessage(m *events.Message, items []events.Item, ids []ident
 	}
 	if strings.HasPrefix(m.Subject, events.ConfigPrefix) {
 		s.lastConfig = m.Seq
-		s.verdicts.put(m.Seq, verdict)
+		s.verdicts.put(m.Seq, m.Time, verdict)
 	}
 	s.counts.Messages++
 	s.pos.Seq, s.pos.Time, s.last = m.Seq, m.Time, *m
@@ -290,25 +290,27 @@ func (s *State) reject(m *events.Message, index int, raw []byte, r *events.Rejec
 // verdicts remembers what became of the newest configuration messages, for
 // those who wrote them and wait.
 type verdicts struct {
-	ring [256]verdict
+	ring [256]Verdict
 	next int
 }
 
-type verdict struct {
-	seq      uint64
-	rejected *events.Rejection
+// Verdict is what became of a configuration message.
+type Verdict struct {
+	Seq      uint64 // 0 = not known
+	Time     int64  // the broker's timestamp, epoch ms
+	Rejected *events.Rejection
 }
 
-func (v *verdicts) put(seq uint64, r *events.Rejection) {
-	v.ring[v.next%len(v.ring)] = verdict{seq, r}
+func (v *verdicts) put(seq uint64, time int64, r *events.Rejection) {
+	v.ring[v.next%len(v.ring)] = Verdict{seq, time, r}
 	v.next++
 }
 
-func (v *verdicts) get(seq uint64) (rejected *events.Rejection, known bool) {
+func (v *verdicts) get(seq uint64) Verdict {
 	for i := range v.ring {
-		if v.ring[i].seq == seq {
-			return v.ring[i].rejected, true
+		if v.ring[i].Seq == seq {
+			return v.ring[i]
 		}
 	}
-	return nil, false
+	return Verdict{}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/wire"
 )
 
 // RulesVersion names the way this program folds. A program that would fold the
@@ -67,6 +68,7 @@ type pool struct {
 	origin
 	doc      *plans.Pool
 	resolved *plans.Resolved
+	warnings wire.Faults
 	at       int32 // place in poolAt
 	conns    []ref // in pool order
 	alloc    map[ref]int
@@ -89,6 +91,10 @@ type origin struct {
 	revision   uint64 // stream sequence of its last event
 	time       int64  // the broker's timestamp of that event, epoch ms
 	actor, why string // who changed it and for what reason, as they say
+}
+
+func (o *origin) stamp() plans.Stamp {
+	return plans.Stamp{Revision: o.revision, UpdatedAt: o.time, Actor: o.actor, Reason: o.why}
 }
 
 func originOf(m *events.Message, e *events.Event) origin {

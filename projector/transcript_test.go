@@ -142,8 +142,8 @@ func (x *transcript) became(old projector.Counts) string {
 			words = append(words, times("rejected "+string(reason), n))
 		}
 	}
-	if r, known := x.state.Verdict(x.seq); known && r != nil {
-		words = append(words, "because "+r.Message)
+	if v := x.state.Verdict(x.seq); v.Rejected != nil {
+		words = append(words, "because "+v.Rejected.Message)
 	}
 	return strings.Join(words, ", ")
 }

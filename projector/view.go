@@ -1,12 +1,14 @@
 package projector
 
 import (
-	"github.com/quotashare/quotashare/events"
+	"slices"
+
 	"github.com/quotashare/quotashare/fairshare"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/windows"
+	"github.com/quotashare/quotashare/wire"
 )
 
 // The methods in this file are for readers: they may be called from any
@@ -33,9 +35,16 @@ func (s *State) Settings() plans.Settings {
 	return s.settings.doc
 }
 
-// Verdict returns what became of a configuration message: nil and true when
-// it was folded. It is known for the newest 256 of them.
-func (s *State) Verdict(seq uint64) (rejected *events.Rejection, known bool) {
+// SettingsAt returns the settings in force and where they come from.
+func (s *State) SettingsAt() (plans.Settings, plans.Stamp) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.settings.doc, s.settings.stamp()
+}
+
+// Verdict returns what became of a configuration message. It is known for the
+// newest 256 of them.
+func (s *State) Verdict(seq uint64) Verdict {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.verdicts.get(seq)
@@ -54,13 +63,23 @@ func (s *State) Position() Position { return s.pos }
 
 // Pool is a pool document in force. The document is not changed any more.
 type Pool struct {
-	Doc       *plans.Pool
-	Revision  uint64 // stream sequence of its last event
-	Enforcing bool   // some limit of it is known
+	Doc *plans.Pool
+	plans.Stamp
+	Enforcing bool // some limit of it is known
+	Warnings  wire.Faults
 }
 
 func (p *pool) view() Pool {
-	return Pool{Doc: p.doc, Revision: p.revision, Enforcing: p.resolved.HasLimit()}
+	return Pool{Doc: p.doc, Stamp: p.stamp(), Enforcing: p.resolved.HasLimit(), Warnings: p.warnings}
+}
+
+// Regard returns the view that a document would have under the plans in force.
+func (s *State) Regard(doc *plans.Pool) Pool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	p := pool{doc: doc}
+	s.resolve(&p)
+	return p.view()
 }
 
 // Pools returns the pools in force, by id.
@@ -85,25 +104,39 @@ func (s *State) Pool(id string) (Pool, bool) {
 	return p.view(), true
 }
 
-// Plan is the plan of a connection with where it comes from.
-type Plan struct {
-	Provider string // of its pool, else of its newest event; "" = unknown
-	Plan     plans.Plan
-	Revision uint64 // of the manual plan; 0 = there is none
+// Plans returns the plans of all connections known, by their ids.
+func (s *State) Plans() []plans.PlanView {
+	s.mu.RLock()
+	ids := make([]string, 0, s.conns.len())
+	for r := ref(1); r <= s.conns.len(); r++ {
+		ids = append(ids, s.conns.id(r))
+	}
+	s.mu.RUnlock()
+	slices.Sort(ids)
+	list := make([]plans.PlanView, len(ids))
+	for i, id := range ids {
+		list[i] = s.Plan(id)
+	}
+	return list
 }
 
 // Plan returns the plan in force of the connection, seen before or not.
-func (s *State) Plan(connectionID string) Plan {
+func (s *State) Plan(connectionID string) plans.PlanView {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	v := plans.PlanView{ConnectionID: connectionID}
 	r := s.conns.find(connectionID)
-	p := Plan{}
 	if r != 0 {
-		p.Provider = s.providerOf(r)
-		p.Revision = s.plans[r].revision
+		v.Provider = s.providerOf(r)
+		manual := s.plans[r]
+		v.Stamp = manual.stamp()
+		if at := s.conn(r).pool; at != 0 {
+			v.Pool = s.poolAt[at-1].doc.ID
+		}
 	}
-	p.Plan = s.planOf(r, p.Provider)
-	return p
+	v.Plan = s.planOf(r, v.Provider)
+	v.Warnings = plans.PlanWarnings(v.Plan.Dimensions)
+	return v
 }
 
 // providerOf is that of the connection's pool, else that of its newest event.
@@ -153,23 +186,31 @@ func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq 
 func (s *State) gather(q *questions.Question, a *Asked, rest *unlisted) {
 	p, conn := s.asked(q)
 	a.UnknownPool = p == nil && q.Pool != ""
-	f := fairshare.Question{
-		Allocation: -1, Connection: conn, APIKeyID: q.APIKeyID, Model: q.Model, Estimate: q.Estimate,
-		Threshold:  s.settings.doc.SaturationThreshold(),
-		SoftFactor: s.settings.doc.SoftDeprioritizeFactor(),
-	}
-	a.Pool = nil
 	a.reader = reader{s: s, p: p, key: s.names.find(q.APIKeyID)}
+	allocation := -1
 	if p != nil {
-		a.Pool, f.Pool = p.doc, p.resolved
 		if i, ok := p.alloc[a.reader.key]; ok {
-			f.Allocation = i
+			allocation = i
 		} else {
-			f.Allocation = p.others
+			allocation = p.others
 			if p.others >= 0 {
 				a.reader.others = rest
 			}
 		}
+	}
+	s.gatherFacts(q, a, conn, allocation)
+}
+
+// gatherFacts takes in what the question depends on; the reader says whose.
+func (s *State) gatherFacts(q *questions.Question, a *Asked, conn, allocation int) {
+	f := fairshare.Question{
+		Allocation: allocation, Connection: conn, APIKeyID: q.APIKeyID, Model: q.Model, Estimate: q.Estimate,
+		Threshold:  s.settings.doc.SaturationThreshold(),
+		SoftFactor: s.settings.doc.SoftDeprioritizeFactor(),
+	}
+	a.Pool = nil
+	if p := a.reader.p; p != nil {
+		a.Pool, f.Pool = p.doc, p.resolved
 		if q.Model != "" {
 			a.reader.model = s.names.find(q.Model)
 		}

@@ -1,0 +1,165 @@
+package decider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/projector"
+)
+
+// Pools implements httpapi.Configuration.
+func (e *Engine) Pools() []httpapi.Pool {
+	p := e.current.Load()
+	if p == nil {
+		return nil
+	}
+	list := p.state.Pools()
+	out := make([]httpapi.Pool, len(list))
+	for i := range list {
+		out[i] = httpapi.Pool(list[i])
+	}
+	return out
+}
+
+// Pool implements httpapi.Configuration.
+func (e *Engine) Pool(id string) (httpapi.Pool, bool) {
+	p := e.current.Load()
+	if p == nil {
+		return httpapi.Pool{}, false
+	}
+	got, ok := p.state.Pool(id)
+	return httpapi.Pool(got), ok
+}
+
+// ChangePool implements httpapi.Configuration.
+func (e *Engine) ChangePool(ctx context.Context, id string, change httpapi.PoolChange, m httpapi.Meta) (httpapi.Pool, error) {
+	var now projector.Pool
+	var next *plans.Pool
+	done, err := e.write(ctx, &configWrite{
+		subject: events.ConfigPool.Subject(id), do: events.ConfigPut, meta: m, revision: poolRevision(id),
+		body: func(p *projection) (body []byte, err error) {
+			now, _ = p.state.Pool(id)
+			if next, err = change(now.Doc); err != nil || now.Doc != nil && now.Doc.Equal(next) {
+				return nil, err
+			}
+			return plans.AppendPoolJSON(nil, next), nil
+		},
+	})
+	switch {
+	case err != nil:
+		return httpapi.Pool{}, err
+	case done.stamp.Revision == 0:
+		return httpapi.Pool(now), nil
+	}
+	return done.pool(next), nil
+}
+
+// pool is the pool as it was written: somebody may have changed it since, and
+// who wrote wants to see their own change under its own revision.
+func (w *written) pool(doc *plans.Pool) httpapi.Pool {
+	if doc.CreatedAt == 0 { // the fold gave it the time of the event
+		dated := *doc
+		dated.CreatedAt = w.stamp.UpdatedAt
+		doc = &dated
+	}
+	p := w.state.Regard(doc)
+	p.Stamp = w.stamp
+	return httpapi.Pool(p)
+}
+
+func poolRevision(id string) func(*projection) uint64 {
+	return func(p *projection) uint64 {
+		old, _ := p.state.Pool(id)
+		return old.Revision
+	}
+}
+
+// DeletePool implements httpapi.Configuration.
+func (e *Engine) DeletePool(ctx context.Context, id string, m httpapi.Meta) error {
+	done, err := e.remove(ctx, events.ConfigPool.Subject(id), m, poolRevision(id))
+	if err == nil && done.stamp.Revision == 0 {
+		return httpapi.ErrNotFound
+	}
+	return err
+}
+
+// undoWithin bounds how long the pools of an import that failed are taken back.
+const undoWithin = 10 * time.Second
+
+// CreatePools implements httpapi.Configuration. The log takes one document a
+// message, so all or nothing is made of several writes: each sees to it that
+// there is no pool but those written before it, and one that fails takes those
+// back. (The broker's atomic batches would need a stream that allows them to
+// everybody.)
+func (e *Engine) CreatePools(ctx context.Context, docs []*plans.Pool, m httpapi.Meta) (made []httpapi.Pool, err error) {
+	for _, doc := range docs {
+		p, err := e.ChangePool(ctx, doc.ID, e.only(doc, len(made)), m)
+		if err != nil {
+			return nil, errors.Join(err, e.undo(ctx, made))
+		}
+		made = append(made, p)
+	}
+	return made, nil
+}
+
+// only creates doc where there are no pools but the n that were made before.
+func (e *Engine) only(doc *plans.Pool, n int) httpapi.PoolChange {
+	return func(*plans.Pool) (*plans.Pool, error) {
+		switch there := len(e.Pools()); {
+		case there == n:
+			return doc, nil
+		case n == 0:
+			return nil, httpapi.Refuse(httpapi.ErrConflict, "there are pools already: an import of several wants none, create these one by one")
+		}
+		return nil, httpapi.Refuse(httpapi.ErrLostRace, "somebody else created or deleted a pool at the same time: what this import had written was taken back, try again")
+	}
+}
+
+// undo deletes the pools again, the newest first, except what somebody has
+// changed since.
+func (e *Engine) undo(ctx context.Context, made []httpapi.Pool) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
+	defer cancel()
+	var all error
+	for _, p := range slices.Backward(made) {
+		err := e.DeletePool(ctx, p.Doc.ID, httpapi.Meta{Actor: p.Actor, Reason: "the import did not succeed", IfMatch: true, ExpectedRevision: p.Revision})
+		if err != nil {
+			all = errors.Join(all, fmt.Errorf("pool %q stays: %w", p.Doc.ID, err))
+		}
+	}
+	return all
+}
+
+// TryPool implements httpapi.Configuration.
+func (e *Engine) TryPool(id string, change httpapi.PoolChange, m httpapi.Meta) (httpapi.Trial, error) {
+	p := e.current.Load()
+	if p == nil {
+		return httpapi.Trial{}, errNoState
+	}
+	now, _ := p.state.Pool(id)
+	if err := expect(m, now.Revision); err != nil {
+		return httpapi.Trial{}, err
+	}
+	next, err := change(now.Doc)
+	if err != nil {
+		return httpapi.Trial{}, err
+	}
+	as := p.state.Regard(next)
+	as.Stamp = now.Stamp
+	blocked, freed := p.state.Try(id, next, e.now())
+	return httpapi.Trial{Pool: httpapi.Pool(as), Blocked: effects(blocked), Freed: effects(freed)}, nil
+}
+
+func effects(list []projector.Effect) []httpapi.Effect {
+	out := make([]httpapi.Effect, len(list))
+	for i := range list {
+		out[i] = httpapi.Effect(list[i])
+	}
+	return out
+}

@@ -1,0 +1,231 @@
+package decider
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/quota"
+)
+
+// rename is a change of one field, as a patch is: the rest is whatever is in
+// force when it is written.
+func rename(name string) httpapi.PoolChange {
+	return func(now *plans.Pool) (*plans.Pool, error) {
+		next := *now
+		next.Name = name
+		return &next, nil
+	}
+}
+
+func weigh(w quota.Ratio) httpapi.PoolChange {
+	return func(now *plans.Pool) (*plans.Pool, error) {
+		next := *now
+		next.Allocations = append([]plans.Allocation(nil), now.Allocations...)
+		next.Allocations[0].Weight = w
+		return &next, nil
+	}
+}
+
+// TestChangesOfDifferentFieldsDoNotUndoEachOther: two deciders, each changes its
+// own field again and again without looking; the last of both are in force.
+func TestChangesOfDifferentFieldsDoNotUndoEachOther(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	a, b := start(t, nc, t.TempDir()+"/a", nil), start(t, nc, t.TempDir()+"/b", nil)
+	_, err := a.putPool(a.within(), team("p", "c"), httpapi.Meta{})
+	a.must(err)
+	const each = 20
+	var g errgroup.Group
+	g.Go(func() error {
+		for i := range each {
+			if _, err := a.ChangePool(a.within(), "p", rename(fmt.Sprint("name ", i)), httpapi.Meta{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	var last uint64
+	g.Go(func() error {
+		for i := range each {
+			p, err := b.ChangePool(b.within(), "p", weigh(quota.Ratio(i)*quota.RatioOne), httpapi.Meta{Actor: "b"})
+			if err != nil {
+				return err
+			}
+			if p.Doc.Allocations[0].Weight != quota.Ratio(i)*quota.RatioOne || p.Actor != "b" || p.Revision <= last {
+				return fmt.Errorf("change %d is answered with weight %s by %q at revision %d after %d", i, p.Doc.Allocations[0].Weight, p.Actor, p.Revision, last)
+			}
+			last = p.Revision
+		}
+		return nil
+	})
+	a.must(g.Wait())
+	end, err := a.lastSeq(a.within())
+	a.must(err)
+	for _, r := range []*running{a, b} {
+		_, err := r.State(r.within(), end, false)
+		r.must(err)
+		p, _ := r.Pool("p")
+		if p.Doc.Name != fmt.Sprint("name ", each-1) || p.Doc.Allocations[0].Weight != (each-1)*quota.RatioOne {
+			t.Errorf("in force is %q with weight %s, want the last of both", p.Doc.Name, p.Doc.Allocations[0].Weight)
+		}
+	}
+}
+
+func TestWhatChangesNothingIsNotWritten(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	made, err := r.putPool(r.within(), team("p", "c"), httpapi.Meta{Actor: "first"})
+	r.must(err)
+	dims := []plans.Dimension{{Unit: quota.Tokens, Window: quota.Daily, Limit: 9000}}
+	plan, err := r.PutPlan(r.within(), "c", dims, httpapi.Meta{})
+	r.must(err)
+	last := r.Applied()
+
+	again, err := r.putPool(r.within(), team("p", "c"), httpapi.Meta{Actor: "second"})
+	r.must(err)
+	if again.Revision != made.Revision || again.Actor != "first" {
+		t.Errorf("the same pool again is revision %d by %q, want %d by the first", again.Revision, again.Actor, made.Revision)
+	}
+	samePlan, err := r.PutPlan(r.within(), "c", dims, httpapi.Meta{})
+	r.must(err)
+	if samePlan.Revision != plan.Revision {
+		t.Errorf("the same plan again is revision %d, want %d", samePlan.Revision, plan.Revision)
+	}
+	keep := func(s plans.Settings) (plans.Settings, error) { return s, nil }
+	_, err = r.ChangeSettings(r.within(), keep, httpapi.Meta{})
+	r.must(err)
+	if n := r.Applied() - last; n != 0 {
+		t.Errorf("%d events for what changes nothing", n)
+	}
+	_, err = r.putPool(r.within(), team("p", "c"), httpapi.Meta{IfMatch: true, ExpectedRevision: made.Revision + 1})
+	if !errors.Is(err, httpapi.ErrLostRace) {
+		t.Errorf("the same pool against another revision: %v, want a lost race", err)
+	}
+	// An empty plan by hand is no change of dimensions, and yet a change.
+	if plan, err = r.PutPlan(r.within(), "d", nil, httpapi.Meta{}); err != nil || plan.Plan.Source != plans.Manual || plan.Revision == 0 {
+		t.Errorf("an empty plan by hand: %+v, %v", plan, err)
+	}
+}
+
+func TestAnImportIsAllOrNothing(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	// The third wants a connection of the first: only the fold finds that here.
+	_, err := r.CreatePools(r.within(), []*plans.Pool{team("a", "c1"), team("b", "c2"), team("c", "c1")}, httpapi.Meta{})
+	if !errors.Is(err, httpapi.ErrConflict) {
+		t.Errorf("a connection in two pools: %v, want a conflict", err)
+	}
+	if n := len(r.Pools()); n != 0 {
+		t.Errorf("%d pools stay of an import that failed", n)
+	}
+	made, err := r.CreatePools(r.within(), []*plans.Pool{team("a", "c1"), team("b", "c2")}, httpapi.Meta{Actor: "ops"})
+	r.must(err)
+	if len(made) != 2 || made[0].Doc.ID != "a" || made[1].Revision <= made[0].Revision || made[1].Actor != "ops" {
+		t.Errorf("made %+v", made)
+	}
+	last := r.Applied()
+	_, err = r.CreatePools(r.within(), []*plans.Pool{team("z", "c9")}, httpapi.Meta{})
+	if !errors.Is(err, httpapi.ErrConflict) || r.Applied() != last {
+		t.Errorf("where there are pools: %v and %d events, want a conflict and none", err, r.Applied()-last)
+	}
+}
+
+// TestAnImportThatMeetsAnotherTakesItselfBack: somebody creates a pool between
+// two pools of the import.
+func TestAnImportThatMeetsAnotherTakesItselfBack(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	a, b := start(t, nc, t.TempDir()+"/a", nil), start(t, nc, t.TempDir()+"/b", nil)
+	var g errgroup.Group
+	docs := make([]*plans.Pool, 30)
+	for i := range docs {
+		docs[i] = team(fmt.Sprint("p", i), fmt.Sprint("c", i))
+	}
+	var imported, created error
+	g.Go(func() error {
+		_, imported = a.CreatePools(a.within(), docs, httpapi.Meta{})
+		return nil
+	})
+	g.Go(func() error {
+		_, created = b.putPool(b.within(), team("other", "c-other"), httpapi.Meta{})
+		return nil
+	})
+	a.must(g.Wait())
+	a.must(created)
+	last, err := a.lastSeq(a.within())
+	a.must(err)
+	_, err = a.State(a.within(), last, false)
+	a.must(err)
+	got := len(a.Pools())
+	switch {
+	case imported == nil && got == len(docs)+1: // the other one came last
+	case imported != nil && got == 1:
+	default:
+		t.Errorf("the import says %v, and %d pools are in force", imported, got)
+	}
+}
+
+// TestATrialTellsWhoWouldBeBlockedAndFreed, and writes nothing.
+func TestATrialTellsWhoWouldBeBlockedAndFreed(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	made, err := r.putPool(r.within(), team("p", "c"), httpapi.Meta{})
+	r.must(err)
+	r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c","cost":{"requests":900}}`)
+	r.publish("quota.consumption", `{"apiKeyId":"bob","connectionId":"c","cost":{"requests":100}}`)
+	if got := r.ask(aboutAlice); got.Allow {
+		t.Fatalf("alice has 900 of her 750 and is allowed: %+v", got)
+	}
+	last := r.Applied()
+	swap := func(now *plans.Pool) (*plans.Pool, error) {
+		next := *now
+		next.Allocations = []plans.Allocation{
+			{APIKeyID: "alice", Weight: 97 * quota.RatioOne}, {APIKeyID: "bob", Weight: 3 * quota.RatioOne},
+		}
+		return &next, nil
+	}
+	trial, err := r.TryPool("p", swap, httpapi.Meta{})
+	r.must(err)
+	if len(trial.Blocked) != 1 || trial.Blocked[0].APIKeyID != "bob" || trial.Blocked[0].Reason != "fair-share" || trial.Blocked[0].RetryAfterMs <= 0 || !trial.Blocked[0].HasBinding {
+		t.Errorf("would block %+v, want bob", trial.Blocked)
+	}
+	if len(trial.Freed) != 1 || trial.Freed[0].APIKeyID != "alice" {
+		t.Errorf("would free %+v, want alice", trial.Freed)
+	}
+	if trial.Pool.Revision != made.Revision || trial.Pool.Doc.Allocations[1].Weight != 3*quota.RatioOne {
+		t.Errorf("the pool would be %+v", trial.Pool)
+	}
+	// Observed, nobody is blocked; a connection that nobody used frees all; keys
+	// that nobody has seen are judged too.
+	for name, change := range map[string]func(*plans.Pool){
+		"observe":           func(p *plans.Pool) { p.Mode = plans.Observe },
+		"off":               func(p *plans.Pool) { p.Mode = plans.Off },
+		"another account":   func(p *plans.Pool) { p.Connections = []plans.Connection{{ConnectionID: "never seen", Weight: 100}} },
+		"without her share": func(p *plans.Pool) { p.Allocations = p.Allocations[1:] },
+	} {
+		trial, err := r.TryPool("p", func(now *plans.Pool) (*plans.Pool, error) {
+			next := *now
+			change(&next)
+			return &next, nil
+		}, httpapi.Meta{})
+		r.must(err)
+		if len(trial.Blocked) != 0 || len(trial.Freed) != 1 {
+			t.Errorf("%s: blocks %+v and frees %+v, want alice freed", name, trial.Blocked, trial.Freed)
+		}
+	}
+	trial, err = r.TryPool("p", func(now *plans.Pool) (*plans.Pool, error) {
+		next := *now
+		next.Allocations = append([]plans.Allocation{{APIKeyID: "new", Suspended: true}}, now.Allocations...)
+		return &next, nil
+	}, httpapi.Meta{})
+	r.must(err)
+	if len(trial.Blocked) != 1 || trial.Blocked[0].APIKeyID != "new" || trial.Blocked[0].Reason != "suspended" || trial.Blocked[0].RetryAfterMs != -1 {
+		t.Errorf("a suspended key that nobody has seen: %+v", trial.Blocked)
+	}
+	if _, err := r.TryPool("p", swap, httpapi.Meta{IfMatch: true, ExpectedRevision: 1000}); !errors.Is(err, httpapi.ErrLostRace) {
+		t.Errorf("against another revision: %v, want a lost race", err)
+	}
+	if r.Applied() != last {
+		t.Errorf("a trial wrote %d events", r.Applied()-last)
+	}
+}
