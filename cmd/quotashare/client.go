@@ -68,15 +68,23 @@ func (c *client) get(ctx context.Context, path string, query url.Values) ([]byte
 	return c.do(ctx, http.MethodGet, path, "", nil)
 }
 
-// do returns the body of an answer, whatever it says, if it is one of 200.
+// do returns the body of an answer to a body of that type.
 func (c *client) do(ctx context.Context, method, path, contentType string, body []byte) ([]byte, error) {
+	h := http.Header{}
+	if contentType != "" {
+		h.Set("Content-Type", contentType)
+	}
+	return c.send(ctx, method, path, h, body)
+}
+
+// send returns the body of an answer, whatever it says, if its status is one of
+// success.
+func (c *client) send(ctx context.Context, method, path string, h http.Header, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	if contentType != "" {
-		req.Header.Set("Content-Type", contentType)
-	}
+	req.Header = h.Clone()
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
@@ -89,7 +97,7 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body 
 	if err != nil {
 		return nil, fmt.Errorf("the answer of %s broke off: %w", c.base, err)
 	}
-	if res.StatusCode == http.StatusOK {
+	if res.StatusCode/100 == 2 {
 		return data, nil
 	}
 	return nil, refusal(res.StatusCode, data)
@@ -105,7 +113,7 @@ func (c *client) unreachable(err error) error {
 	return err
 }
 
-// refusal reads an answer that is no 200.
+// refusal reads an answer that is none of success.
 func refusal(status int, data []byte) error {
 	var doc struct{ Error *refused }
 	if json.Unmarshal(data, &doc) != nil || doc.Error == nil {
