@@ -74,13 +74,7 @@ func (q *Query) rows() int64 {
 	return (ceilTo(q.To, q.StepMs) - floorTo(q.From, q.StepMs)) / q.StepMs
 }
 
-func floorTo(t, step int64) int64 {
-	rest := t % step
-	if rest < 0 {
-		rest += step
-	}
-	return t - rest
-}
+func floorTo(t, step int64) int64 { return t - t%step }
 
 func ceilTo(t, step int64) int64 { return floorTo(t+step-1, step) }
 

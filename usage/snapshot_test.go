@@ -32,6 +32,8 @@ func TestUsedPercent(t *testing.T) {
 		{160, 100, 160e6, true},
 		{1, 3, 33_333_333, true},
 		{math.MaxInt64, 1, math.MaxInt64, true},
+		{184_467_440_738, 1, math.MaxInt64, true}, // × 1e8 is 2^64 and a little
+		{93_000_000_000, 1, math.MaxInt64, true},  // and this 2^63
 	} {
 		d := Dimension{ConsumedTotal: c.total, Limit: c.limit}
 		if got, known := d.UsedPercent(); got != c.want || known != c.known {
