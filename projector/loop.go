@@ -112,7 +112,7 @@ func (l *Loop) commitSome(ctx context.Context, b Batch) error {
 		select {
 		case <-time.After(fullRetry):
 		case <-ctx.Done():
-			return errors.Join(err, b.Close())
+			return errors.Join(ctx.Err(), err, b.Close()) // a stop, and no failure
 		}
 	}
 }
