@@ -10,10 +10,13 @@ import (
 type pairKey struct{ conn, key, model ref }
 
 // pair is one (connection, key[, model]) that was consumed. series holds, for
-// each unit, the place + 1 of its counters, 0 while there are none.
+// each unit, the place + 1 of its counters, 0 while there are none; the other two
+// are the links of its chains, see chain.
 type pair struct {
 	pairKey
-	series [quota.NumUnits]uint32
+	series     [quota.NumUnits]uint32
+	nextOfConn uint32
+	nextOfKey  uint32
 }
 
 // series is the counters of one pair in one unit: all five windows, or, for a
@@ -33,8 +36,10 @@ type counters struct {
 	pairs  arena[pair]
 	series arena[series]
 	models arena[modelSeries]
-	dirty  []uint32 // places in series
-	dirtyM []uint32 // places in models
+	byConn arena[chain] // by connection ref
+	byName arena[chain] // by name ref; those of keys alone are used
+	dirty  []uint32     // places in series
+	dirtyM []uint32     // places in models
 }
 
 type modelSeries struct {
@@ -90,6 +95,7 @@ func (c *counters) get(p *pair, u quota.Unit, w quota.Window) windows.Counter {
 func (c *counters) seriesOf(i uint32, u quota.Unit) *series {
 	p := c.pairs.at(i)
 	if p.series[u] == 0 {
+		c.chain(i, p)
 		at, s := c.series.add()
 		s.pair, s.unit = i, u
 		p.series[u] = at + 1

@@ -2,6 +2,7 @@ package projector
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/windows"
@@ -41,4 +42,18 @@ func SeenDays(store Reader) (days map[int64]int, err error) {
 		return err
 	})
 	return days, err
+}
+
+// KeysOf returns the keys counted on the connection, in the order of their ids.
+func (s *State) KeysOf(connection string) (keys []string) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	s.eachKeyOf(s.conns.find(connection), func(key ref, p *pair) bool {
+		if p.key == key {
+			keys = append(keys, s.names.id(key))
+		}
+		return true
+	})
+	slices.Sort(keys)
+	return keys
 }

@@ -245,16 +245,17 @@ func overflow(e *events.Event) *events.Rejection {
 		"the amounts pass what a counter of key %q on connection %q can hold: check the unit of cost", e.APIKeyID, e.ConnectionID)}
 }
 
-// noteProvider keeps the provider that the connection's newest event named.
+// noteProvider keeps the provider that the connection's newest event named, and
+// that the connection was seen.
 func (s *State) noteProvider(conn ref, provider string) {
-	if provider == "" {
-		return
-	}
 	c := s.conn(conn)
-	if c.provider != 0 && string(s.names.raw(c.provider)) == provider {
+	same := provider == "" || c.provider != 0 && string(s.names.raw(c.provider)) == provider
+	if same && c.seen() {
 		return
 	}
-	c.provider = s.names.intern(provider)
+	if !same {
+		c.provider = s.names.intern(provider)
+	}
 	c.changed = s.logTime
 	if !c.dirty {
 		c.dirty = true

@@ -3,6 +3,7 @@ package projector_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -286,6 +287,8 @@ func TestReadersAndFoldTogether(t *testing.T) {
 				s.Pools()
 				s.Plan("c")
 				s.Counts()
+				s.Connections()
+				s.Keys()
 				s.Settings()
 				s.Verdict(1)
 			}
@@ -297,7 +300,11 @@ func TestReadersAndFoldTogether(t *testing.T) {
 	}
 	for seq := uint64(1); seq < 2000; seq += 2 {
 		pool.Seq = seq
-		fold(t, s, []events.Message{pool, usageAt(seq+1, start, `,"model":"m"`)}, 2)
+		use := usageAt(seq+1, start, `,"model":"m"`)
+		if seq%7 == 0 { // the same key on a connection that is new
+			use.Data = fmt.Appendf(nil, `{"apiKeyId":"alice","connectionId":"c%d"}`, seq)
+		}
+		fold(t, s, []events.Message{pool, use}, 2)
 		if seq%101 == 0 {
 			cut(t, s, store)
 		}

@@ -59,9 +59,13 @@ type connection struct {
 	total    uint32 // pair of the total over all keys, + 1; 0 = none
 	pool     int32  // place in poolAt + 1; 0 = in no pool
 	place    int32  // in the pool's connections
-	changed  int64  // log time of the last change
+	changed  int64  // log time of the last change of its record; 0 = in no event yet
 	dirty    bool
 }
+
+// seen reports whether an event named the connection. One that only a document
+// named has a ref and no record.
+func (c *connection) seen() bool { return c.changed != 0 }
 
 // pool is a pool in force, made ready for decisions.
 type pool struct {

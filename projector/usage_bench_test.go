@@ -1,0 +1,46 @@
+package projector_test
+
+import (
+	"fmt"
+	"testing"
+)
+
+// largePool makes a pool whose keys all have an allocation, used every
+// connection, and are above their share of it.
+func largePool(b *testing.B, keys, connections int) *scene {
+	s := newScene(b)
+	var ids, allocations, events []byte
+	for c := range connections {
+		ids = fmt.Appendf(ids, `,"c%d"`, c)
+	}
+	for k := range keys {
+		allocations = fmt.Appendf(allocations, `,{"apiKeyId":"k%d","weight":%d}`, k, k%3)
+		for c := range connections {
+			events = fmt.Appendf(events, `,{"apiKeyId":"k%d","connectionId":"c%d","cost":{"requests":1,"tokens":1000}}`, k, c)
+		}
+		if len(events) > 50_000 || k == keys-1 {
+			s.publish("quota.consumption", "["+string(events[1:])+"]")
+			events = events[:0]
+		}
+	}
+	s.publish("quota.config.plan.c0", fmt.Sprintf(`{"connectionId":"c0","dimensions":[{"unit":"tokens","window":"5h","limit":%d},{"unit":"requests","window":"hourly","limit":%[1]d}]}`, keys*1500))
+	s.pool(string(ids[1:]), `,"allocations":[`+string(allocations[1:])+"]")
+	return s
+}
+
+func BenchmarkUsage(b *testing.B) {
+	for _, size := range [][2]int{{10_000, 1}, {100, 27}} {
+		s := largePool(b, size[0], size[1])
+		name := fmt.Sprintf("keys=%d/connections=%d", size[0], size[1])
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				s.usage()
+			}
+		})
+		b.Run(name+"/locked", func(b *testing.B) {
+			for b.Loop() {
+				s.TakeUsage("p")
+			}
+		})
+	}
+}

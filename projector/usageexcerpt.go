@@ -1,0 +1,75 @@
+package projector
+
+import "slices"
+
+// excerpt is a State of its own that has one pool of another, and of everything
+// else what a reader of that pool's rows looks at. The rows of a large pool take
+// long to judge; judged on an excerpt, by the very code that answers questions,
+// they keep neither the fold nor decisions waiting.
+//
+// Connections have new refs, 1 and up in pool order, so that the excerpt is small
+// however large the state is. Keys keep theirs.
+type excerpt struct {
+	State
+	pool *pool
+	keys []ref // the pool's listed keys, then others that were asked for
+}
+
+// excerptOf copies the pool with the counters of its totals, of its listed keys
+// and of those others. The caller holds the lock.
+//
+// Where a connection has fewer keys than the pool has rows, it goes along those
+// it has: what costs is what there is, not the product of rows and connections.
+func (s *State) excerptOf(p *pool, others []ref) *excerpt {
+	x := &excerpt{State: State{pos: s.pos, logTime: s.logTime, settings: s.settings, counters: newCounters()}}
+	x.connInfo.add() // place 0 is no connection
+	own := *p
+	x.pool, x.keys = &own, append(slices.Clip(p.listed), others...)
+	x.pool.conns = make([]ref, len(p.conns))
+	wanted := make(map[ref]struct{}, len(x.keys))
+	for _, key := range x.keys {
+		wanted[key] = struct{}{}
+	}
+	for i, conn := range p.conns {
+		at, info := x.connInfo.add()
+		x.pool.conns[i] = ref(at)
+		if total := s.conn(conn).total; total != 0 {
+			info.total = x.take(s.counters, s.counters.pairs.at(total-1), ref(at)) + 1
+		}
+		x.takeKeys(s, conn, ref(at), wanted)
+	}
+	return x
+}
+
+func (x *excerpt) takeKeys(s *State, from, to ref, wanted map[ref]struct{}) {
+	if int(chainOf(&s.counters.byConn, from).n) < len(x.keys) {
+		s.eachKeyOf(from, func(key ref, p *pair) bool {
+			if _, ok := wanted[key]; ok {
+				x.take(s.counters, p, to)
+			}
+			return true
+		})
+		return
+	}
+	for _, key := range x.keys {
+		if p := s.counters.find(pairKey{conn: from, key: key}); p != nil {
+			x.take(s.counters, p, to)
+		}
+	}
+}
+
+// take copies a pair and its counters to a connection of the excerpt, and returns
+// its place.
+func (x *excerpt) take(from *counters, p *pair, conn ref) uint32 {
+	c := x.counters
+	i := c.create(pairKey{conn: conn, key: p.key})
+	for u, at := range p.series {
+		if at == 0 {
+			continue
+		}
+		to, series := c.series.add()
+		*series = *from.series.at(at - 1)
+		c.pairs.at(i).series[u] = to + 1
+	}
+	return i
+}
