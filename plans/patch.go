@@ -35,7 +35,6 @@ func PatchPool(now *Pool, patch wire.Value) (*Pool, wire.Faults) {
 		doc = without(doc, "connections", "connectionIds")
 	}
 	p, more := ParsePool(now.ID, wire.MergePatch(doc, without(patch, "id", "createdAt")))
-	p.CreatedAt = now.CreatedAt
 	if !has(patch, "connections") {
 		p.adoptConnections(now.Connections)
 	}

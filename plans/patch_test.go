@@ -57,9 +57,10 @@ func TestPatchPool(t *testing.T) {
 				return ""
 			}
 			before := string(AppendPoolJSON(nil, now))
-			p, faults := PatchPool(now, parse(t, d.Input))
-			if after := string(AppendPoolJSON(nil, now)); after != before {
-				t.Errorf("the pool itself changed to %s", after)
+			patch := parse(t, d.Input)
+			p, faults := PatchPool(now, patch)
+			if after := string(AppendPoolJSON(nil, now)); after != before || !cmp.Equal(patch, parse(t, d.Input)) {
+				t.Errorf("the pool itself changed to %s, or the patch to %v", after, patch)
 			}
 			if len(faults) > 0 {
 				return lines(faults)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/quotashare/quotashare/quota"
@@ -173,9 +172,7 @@ func TestProviders(t *testing.T) {
 			t.Errorf("%q: want %v", name, want)
 		}
 	}
-	before := Providers()
-	Providers()[0] = Provider{}
-	if diff := cmp.Diff(before, Providers()); diff != "" {
-		t.Errorf("a reader can change the catalogue:\n%s", diff)
+	if Providers()[0] = (Provider{}); Providers()[0].Name != "codex" {
+		t.Error("a reader can change the catalogue")
 	}
 }
