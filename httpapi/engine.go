@@ -8,6 +8,7 @@ import (
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/usage"
 	"github.com/quotashare/quotashare/wire"
 )
 
@@ -75,12 +76,38 @@ type Effect struct {
 	RetryAfterMs int64 // -1 = never by itself
 }
 
+// Connection is one connection that the engine has seen or was told of.
+type Connection struct {
+	ConnectionID string
+	Provider     string // "" = not known
+	PoolID       string // "" = in none
+	Source       plans.Source
+	Keys         int   // how many used it
+	LastEventAt  int64 // log time of its last counted event, 0 = none
+}
+
+// Key is one API key that the engine has seen or that has an allocation.
+type Key struct {
+	APIKeyID    string
+	Connections int  // how many it used
+	Outside     bool // it used one that is in no pool
+	Pools       []KeyPool
+	LastEventAt int64 // log time of its last counted event, 0 = none
+}
+
+// KeyPool is a pool that a key has to do with.
+type KeyPool struct {
+	PoolID     string
+	Allocation string // the key's id, quota.AllOthers, or "" when it has none
+}
+
 // Engine is what the API asks things of. Its methods are safe for concurrent
 // use. Their errors are Refusals, or wrap one of the Err… below, or are faults
 // of a document; any other error is our own and answered 500.
 type Engine interface {
 	Decider
 	Configuration
+	Views
 
 	// State waits until minSeq is folded, or ctx ends and returns its error.
 	// The digest is computed only when asked for.
@@ -125,6 +152,15 @@ type Configuration interface {
 
 	Settings() Settings
 	ChangeSettings(ctx context.Context, change func(now plans.Settings) (plans.Settings, error), m Meta) (Settings, error)
+}
+
+// Views shows what was counted.
+type Views interface {
+	// Usage returns how a pool stands; ErrNotFound when there is none.
+	Usage(ctx context.Context, poolID string) (*usage.Snapshot, error)
+	// Connections and Keys return all that are known, by id.
+	Connections() []Connection
+	Keys() []Key
 }
 
 // Causes of a Refusal; each has its status.

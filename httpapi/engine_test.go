@@ -12,6 +12,7 @@ import (
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/usage"
 )
 
 // double is an Engine in memory: it remembers what it was told and answers what
@@ -179,6 +180,30 @@ func (d *double) TryPool(id string, change PoolChange, m Meta) (Trial, error) {
 		},
 		Freed: []Effect{{APIKeyID: "*", Reason: "global-saturated", RetryAfterMs: 7}},
 	}, nil
+}
+
+func (d *double) Usage(_ context.Context, id string) (*usage.Snapshot, error) {
+	if _, ok := d.Pool(id); !ok {
+		return nil, ErrNotFound
+	}
+	return &usage.Snapshot{PoolID: id, GeneratedAt: 1_700_000_000_000, AsOf: questions.AsOf{Seq: 7, Time: 1_700_000_000_000}}, nil
+}
+
+func (d *double) Connections() []Connection {
+	return []Connection{
+		{ConnectionID: "k-1", Provider: "kimi", PoolID: "team", Source: plans.Catalogue, Keys: 2, LastEventAt: 1_700_000_000_000},
+		{ConnectionID: "k-2", Provider: "kimi", PoolID: "team", Source: plans.Catalogue},
+		{ConnectionID: "kimi-1", Keys: 1, LastEventAt: 1_700_000_000_001},
+	}
+}
+
+func (d *double) Keys() []Key {
+	return []Key{
+		{APIKeyID: "alice", Connections: 1, Pools: []KeyPool{{PoolID: "team", Allocation: "alice"}}, LastEventAt: 1_700_000_000_000},
+		{APIKeyID: "alize", Connections: 1, Outside: true, LastEventAt: 1_700_000_000_001},
+		{APIKeyID: "bob", Pools: []KeyPool{{PoolID: "team", Allocation: "bob"}}},
+		{APIKeyID: "carol", Connections: 2, Outside: true, Pools: []KeyPool{{PoolID: "rest", Allocation: "*"}, {PoolID: "team"}}, LastEventAt: 1_700_000_000_002},
+	}
 }
 
 func (d *double) Settings() Settings {

@@ -111,6 +111,9 @@ func (a *api) routes(metricsPage http.Handler) {
 		}}},
 		{"/api/quota/pools", map[string]handler{"GET": caughtUp(a.listPools), "POST": caughtUp(a.createPool)}},
 		{"/api/quota/pools/{id}", map[string]handler{"GET": caughtUp(a.getPool), "PATCH": caughtUp(a.patchPool), "DELETE": caughtUp(a.deletePool)}},
+		{"/api/quota/pools/{id}/usage", map[string]handler{"GET": caughtUp(a.poolUsage)}},
+		{"/api/quota/connections", map[string]handler{"GET": caughtUp(a.listConnections)}},
+		{"/api/quota/keys", map[string]handler{"GET": caughtUp(a.listKeys)}},
 		{"/api/quota/plans", map[string]handler{"GET": caughtUp(a.listPlans)}},
 		{"/api/quota/plans/{connectionId}", map[string]handler{
 			"GET": caughtUp(a.getPlan), "PUT": caughtUp(a.putPlan), "DELETE": caughtUp(a.deletePlan),

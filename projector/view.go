@@ -1,8 +1,6 @@
 package projector
 
 import (
-	"slices"
-
 	"github.com/quotashare/quotashare/fairshare"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
@@ -106,16 +104,10 @@ func (s *State) Pool(id string) (Pool, bool) {
 
 // Plans returns the plans of all connections known, by their ids.
 func (s *State) Plans() []plans.PlanView {
-	s.mu.RLock()
-	ids := make([]string, 0, s.conns.len())
-	for r := ref(1); r <= s.conns.len(); r++ {
-		ids = append(ids, s.conns.id(r))
-	}
-	s.mu.RUnlock()
-	slices.Sort(ids)
-	list := make([]plans.PlanView, len(ids))
-	for i, id := range ids {
-		list[i] = s.Plan(id)
+	known := s.Connections()
+	list := make([]plans.PlanView, len(known))
+	for i := range known {
+		list[i] = s.Plan(known[i].ID)
 	}
 	return list
 }

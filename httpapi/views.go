@@ -1,0 +1,188 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/wire"
+)
+
+// poolUsage shows how a pool stands now.
+func (a *api) poolUsage(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	u, err := a.engine.Usage(r.Context(), id)
+	if errors.Is(err, ErrNotFound) {
+		return noPool(id)
+	}
+	if err != nil {
+		return err
+	}
+	doc := u.Append([]byte(`{"usage":`))
+	writeBody(w, http.StatusOK, "application/json", append(doc, '}', '\n'))
+	return nil
+}
+
+// listConnections lists every connection that was seen or named, so that an
+// operator finds the misspelt one and the traffic that no pool has.
+func (a *api) listConnections(w http.ResponseWriter, r *http.Request) error {
+	q := newQuery(r)
+	offset, limit := q.page()
+	in := q.membership()
+	if err := q.err(); err != nil {
+		return err
+	}
+	list := slices.DeleteFunc(a.engine.Connections(), func(c Connection) bool { return !in.has(c.PoolID) })
+	var doc wire.Writer
+	doc.Object()
+	doc.Name("connections")
+	doc.Array()
+	for i := range page(list, offset, limit) {
+		list[offset+i].append(&doc)
+	}
+	doc.End()
+	total(w, &doc, len(list))
+	return nil
+}
+
+func (c *Connection) append(doc *wire.Writer) {
+	doc.Object()
+	doc.Name("connectionId")
+	doc.String(c.ConnectionID)
+	doc.Name("provider")
+	doc.String(c.Provider)
+	doc.Name("poolId")
+	appendID(doc, c.PoolID)
+	doc.Name("source")
+	doc.String(c.Source.String())
+	doc.Name("lastEventAt")
+	appendInstant(doc, c.LastEventAt)
+	doc.Name("keys")
+	doc.Int(int64(c.Keys))
+	doc.End()
+}
+
+// listKeys lists every key that was seen or has an allocation.
+func (a *api) listKeys(w http.ResponseWriter, r *http.Request) error {
+	q := newQuery(r)
+	offset, limit := q.page()
+	in := q.membership()
+	if err := q.err(); err != nil {
+		return err
+	}
+	list := slices.DeleteFunc(a.engine.Keys(), func(k Key) bool { return !k.within(in) })
+	var doc wire.Writer
+	doc.Object()
+	doc.Name("keys")
+	doc.Array()
+	for i := range page(list, offset, limit) {
+		list[offset+i].append(&doc)
+	}
+	doc.End()
+	total(w, &doc, len(list))
+	return nil
+}
+
+// within reports whether the key has to do with such a pool; with none, when it
+// used a connection that is in none.
+func (k *Key) within(in membership) bool {
+	return k.Outside && in.has("") || slices.ContainsFunc(k.Pools, func(p KeyPool) bool { return in.has(p.PoolID) })
+}
+
+func (k *Key) append(doc *wire.Writer) {
+	doc.Object()
+	doc.Name("apiKeyId")
+	doc.String(k.APIKeyID)
+	doc.Name("lastEventAt")
+	appendInstant(doc, k.LastEventAt)
+	doc.Name("pools")
+	doc.Array()
+	for _, p := range k.Pools {
+		doc.Object()
+		doc.Name("poolId")
+		doc.String(p.PoolID)
+		doc.Name("allocation")
+		appendID(doc, p.Allocation)
+		doc.End()
+	}
+	doc.End()
+	doc.Name("connections")
+	doc.Int(int64(k.Connections))
+	doc.Name("outside")
+	doc.Bool(k.Outside)
+	doc.End()
+}
+
+// page returns the part of the list that was asked for.
+func page[T any](list []T, offset, limit int) []T {
+	return list[min(offset, len(list)):min(offset+limit, len(list))]
+}
+
+// total ends a list with how long it is in all.
+func total(w http.ResponseWriter, doc *wire.Writer, n int) {
+	doc.Name("total")
+	doc.Int(int64(n))
+	doc.End()
+	writeJSON(w, http.StatusOK, doc)
+}
+
+func appendID(doc *wire.Writer, id string) {
+	if id == "" {
+		doc.Null()
+		return
+	}
+	doc.String(id)
+}
+
+func appendInstant(doc *wire.Writer, ms int64) {
+	if ms == 0 {
+		doc.Null()
+		return
+	}
+	doc.Instant(ms)
+}
+
+// membership says of what pools a list is wanted.
+type membership struct {
+	pool     string // its id; "" = whichever
+	in, none bool   // in some pool, or in none
+}
+
+// has reports whether the pool, "" for none, is one of them.
+func (m membership) has(pool string) bool {
+	switch {
+	case m.none:
+		return pool == ""
+	case m.in:
+		return pool != ""
+	}
+	return m.pool == "" || pool == m.pool
+}
+
+// membership reads pool, an id, or pooled. A pool may be called none or true, so
+// that one parameter cannot be for both.
+func (q *query) membership() (m membership) {
+	m.pool = q.id("pool")
+	if _, there := q.values["pooled"]; there {
+		m.in = q.flag("pooled")
+		m.none = !m.in
+		if m.pool != "" {
+			q.faults.Add("pooled", "cannot be with pool: give one of the two")
+		}
+	}
+	return m
+}
+
+// id reads an id; "" when absent.
+func (q *query) id(name string) string {
+	text, there := q.one(name)
+	if !there {
+		return ""
+	}
+	if err := quota.ValidateID(text); err != nil {
+		q.faults.Add(name, fmt.Sprintf("is %s: %v", quote(text), err))
+	}
+	return text
+}
