@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/quotashare/quotashare/quota"
@@ -13,6 +14,9 @@ const (
 	MaxConnections = 10_000
 	MaxAllocations = 10_000
 	MaxModelCaps   = 10_000
+	// MaxCaps bounds the caps of all allocations together: with every default
+	// written out the largest pool still has fewer values than a document may.
+	MaxCaps = 80_000
 	maxDimensions  = quota.NumUnits * quota.NumWindows // none twice
 	maxName        = 120
 
@@ -143,6 +147,7 @@ func parseConnection(o wire.Reader) Connection {
 func parseAllocations(r wire.Reader) []Allocation {
 	objects, _ := r.Objects("allocations", MaxAllocations)
 	var allocations []Allocation
+	caps := 0
 	keys := seen[string]{}
 	for _, o := range objects {
 		a := Allocation{APIKeyID: o.NeedID("apiKeyId")}
@@ -156,7 +161,11 @@ func parseAllocations(r wire.Reader) []Allocation {
 		a.Suspended, _ = o.Flag("suspended")
 		a.CapUnit, a.CapValue = parseCapValue(o)
 		a.Caps = parseCaps(o)
+		caps += len(a.Caps)
 		allocations = append(allocations, a)
+	}
+	if caps > MaxCaps {
+		r.Fault("allocations", fmt.Sprintf("has %d caps, more than %d", caps, MaxCaps))
 	}
 	return allocations
 }
