@@ -16,9 +16,9 @@ const (
 	MaxModelCaps   = 10_000
 	// MaxCaps bounds the caps of all allocations together: with every default
 	// written out the largest pool still has fewer values than a document may.
-	MaxCaps = 80_000
-	maxDimensions  = quota.NumUnits * quota.NumWindows // none twice
-	maxName        = 120
+	MaxCaps       = 80_000
+	maxDimensions = quota.NumUnits * quota.NumWindows // none twice
+	maxName       = 120
 
 	twice = "is there twice: keep one"
 
