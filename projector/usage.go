@@ -132,11 +132,10 @@ func (x *usageSheet) connections(uses []fairshare.ConnectionUse) []usage.Connect
 // decide returns what the decision on the row asked for last would be.
 func (x *usageSheet) decide() usage.Key {
 	a := x.facts.Decide(x.now)
-	k := usage.Key{Allow: a.Allowed(), Reason: a.Reason.String(), Deprioritize: a.Deprioritize}
-	if a.Reason.Blocks() {
-		k.RetryAfterMs = max(a.RetryMs, 0)
+	return usage.Key{
+		Allow: a.Allowed(), Reason: a.Reason.String(), Deprioritize: a.Deprioritize,
+		RetryAfterMs: max(a.RetryMs, 0),
 	}
-	return k
 }
 
 // addAllocations adds a row for each allocation, in pool order.

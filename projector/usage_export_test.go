@@ -1,4 +1,17 @@
 package projector
 
+import "github.com/quotashare/quotashare/usage"
+
 // TakeUsage does what Usage does under its last lock, and nothing else.
 func (s *State) TakeUsage(poolID string) bool { return s.usageSheetOf(poolID, nil) != nil }
+
+// UsageChosen is Usage after another state chose these keys.
+func (s *State) UsageChosen(poolID string, clock int64, chosen ...string) *usage.Snapshot {
+	var keys unlistedKeys
+	for _, id := range chosen {
+		keys.first = append(keys.first, keyUse{key: s.names.find(id), id: id})
+	}
+	sheet := s.usageSheetOf(poolID, keys.first)
+	sheet.fill(clock, keys)
+	return sheet.snapshot
+}

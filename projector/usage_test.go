@@ -2,6 +2,7 @@ package projector_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -198,33 +199,95 @@ func TestUnlistedKeysShareOneShare(t *testing.T) {
 func TestUsageShowsTheMostUsedUnlisted(t *testing.T) {
 	const keys = 5000
 	s := newScene(t)
-	s.pool(`"c1","c2"`, `,"allocations":[{"apiKeyId":"k0001","weight":10}]`) // no plan: by requests
-	body := []byte("[")
-	flush := func() {
-		s.publish("quota.consumption", string(body[:len(body)-1])+"]")
-		body = body[:1]
-	}
-	for i := range keys {
-		body = fmt.Appendf(body, `{"apiKeyId":"k%04d","connectionId":"c1","cost":{"requests":%d}},`, i, 1+i%2)
-		if i%1000 == 999 {
-			flush()
+	s.pool(`"c1","c2"`, `,"allocations":[{"apiKeyId":"k0001","weight":10}]`)
+	var body []byte
+	for i := keys - 1; i >= 0; i-- {
+		body = fmt.Appendf(body, `,{"apiKeyId":"k%04d","connectionId":"c1","cost":{"requests":%d,"tokens":%d}}`, i, 1+i%2, i%7)
+		if i%1000 == 0 {
+			s.publish("quota.consumption", "["+string(body[1:])+"]")
+			body = body[:0]
 		}
 	}
-	body = fmt.Appendf(body, `{"apiKeyId":"k4444","connectionId":"c2","cost":{"requests":2}},`)
-	flush()
-	u := s.usage()
-	if u.Unlisted != keys-1 || len(u.Keys) != 1+view.MaxUnlisted || len(u.Dimensions) != 0 {
-		t.Fatalf("%d unlisted, %d rows, %d dimensions", u.Unlisted, len(u.Keys), len(u.Dimensions))
+	s.use("k4444", "c2", `"requests":2,"tokens":7`)
+	s.firstAndLast("k0001 k4444 k0003 k0005 k0007", "k0199") // no plan: by requests
+	s.plan("c1", "tokens", "daily", "0")
+	s.firstAndLast("k0001 k4444 k0006 k0013 k0020", "k0692")
+	if u := s.usage(); u.Unlisted != keys-1 {
+		t.Errorf("%d unlisted, want %d", u.Unlisted, keys-1)
 	}
-	want := []string{"k0001", "k4444", "k0003", "k0005", "k0007"}
-	for i, k := range u.Keys[:5] {
-		if k.ID != want[i] {
-			t.Errorf("row %d is %s, want %s", i, k.ID, want[i])
+}
+
+// firstAndLast checks rows of a pool that has one allocation and too many keys.
+func (s *scene) firstAndLast(first, last string) {
+	s.Helper()
+	rows := s.usage().Keys
+	if len(rows) != 1+view.MaxUnlisted {
+		s.Fatalf("%d rows", len(rows))
+	}
+	var got []string
+	for _, k := range rows[:5] {
+		got = append(got, k.ID)
+	}
+	if text := strings.Join(got, " "); text != first || rows[view.MaxUnlisted].ID != last {
+		s.Errorf("the first rows are %s, the last is %s; want %s and %s", text, rows[view.MaxUnlisted].ID, first, last)
+	}
+}
+
+// What is shown is of one state, and the keys were chosen of one before it: since
+// then one has got an allocation and another has used more.
+func TestUsageOfKeysChosenBefore(t *testing.T) {
+	s := newScene(t)
+	s.plan("c1", "requests", "hourly", "0")
+	s.pool(`"c1"`, `,"allocations":[{"apiKeyId":"a","weight":10}]`)
+	s.use("a", "c1", `"requests":9`)
+	s.use("x", "c1", `"requests":1`)
+	s.use("y", "c1", `"requests":2`)
+	s.use("z", "c1", `"requests":2`)
+	got := describe(s.UsageChosen("p", s.now, "z", "x", "a", "y"))[1:]
+	want := []string{
+		`a as "a": used 9, ok`, `y as "": used 2, no-allocation`, `z as "": used 2, no-allocation`, `x as "": used 1, no-allocation`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestUsageShowsWhoIsDeprioritized(t *testing.T) {
+	s := newScene(t)
+	s.plan("c1", "requests", "hourly", "10")
+	s.pool(`"c1"`, `,"allocations":[{"apiKeyId":"a","weight":10,"policy":"soft"},{"apiKeyId":"b","weight":90,"policy":"soft"}]`)
+	s.use("a", "c1", `"requests":6`)
+	if k := s.usage().Keys; !k[0].Deprioritize || k[1].Deprioritize || !k[0].Allow {
+		t.Errorf("got %+v", k)
+	}
+}
+
+// Whatever is folded meanwhile, the rows of a snapshot sum to its total.
+func TestUsageIsOfOneStateWhileMoreIsFolded(t *testing.T) {
+	s := newScene(t)
+	s.plan("c1", "requests", "daily", "1")
+	s.pool(`"c1","c2"`, `,"allocations":[{"apiKeyId":"a","weight":10},{"apiKeyId":"b","weight":10}]`)
+	folded, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for over := false; !over; {
+			select {
+			case <-folded:
+				over = true // after one more
+			default:
+			}
+			u, _ := s.Usage("p", start)
+			d := &u.Dimensions[0]
+			if sum := d.Uses[0].Consumed + d.Uses[1].Consumed; sum != d.ConsumedTotal {
+				t.Errorf("the rows sum to %d, the total is %d", sum, d.ConsumedTotal)
+			}
 		}
+	}()
+	for i := range 500 {
+		s.use("ab"[i%2:i%2+1], "c"+"12"[i/2%2:i/2%2+1], `"requests":1`)
 	}
-	if last := u.Keys[view.MaxUnlisted].ID; last != "k0199" {
-		t.Errorf("the last row is %s, want k0199", last)
-	}
+	close(folded)
+	<-done
 }
 
 func TestUsageOfNoPool(t *testing.T) {
