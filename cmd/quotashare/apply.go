@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -79,7 +80,7 @@ func (a *applying) run(ctx context.Context, p program.Process, section string, p
 			return brokeOff(steps, i, err)
 		}
 	}
-	fmt.Fprintln(p.Stdout, summary(steps, past))
+	fmt.Fprintln(p.Stdout, summary(steps))
 	return nil
 }
 
@@ -140,13 +141,13 @@ func (a *applying) show(ctx context.Context, w io.Writer, steps []step) error {
 		}
 	}
 	if a.DryRun {
-		fmt.Fprintf(w, "dry run, nothing is written: %s\n", summary(steps, infinitive))
+		fmt.Fprintf(w, "dry run, nothing is written; it would be %s\n", summary(steps))
 	}
 	return nil
 }
 
 // summary counts the steps by what becomes of them.
-func summary(steps []step, words [verbs]string) string {
+func summary(steps []step) string {
 	var n [verbs]int
 	for _, s := range steps {
 		n[s.verb]++
@@ -154,7 +155,7 @@ func summary(steps []step, words [verbs]string) string {
 	parts := []string{}
 	for _, v := range []verb{create, change, unchanged, remove} {
 		if v != remove || n[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n[v], words[v]))
+			parts = append(parts, fmt.Sprintf("%d %s", n[v], past[v]))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -176,6 +177,9 @@ func brokeOff(steps []step, at int, err error) error {
 	text := "nothing was written"
 	if len(written) > 0 {
 		text = "written: " + strings.Join(written, ", ")
+	}
+	if r := new(refused); errors.As(err, &r) && r.Code == "lost-race" {
+		err = errors.New("somebody else changed it after it was compared")
 	}
 	err = fmt.Errorf("%s: %w\n%s\nnot written: %s", steps[at].name, err, text, strings.Join(left, ", "))
 	return program.Hint(err, "look at what is there now, and apply the file again: what is written already is unchanged then")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/quotashare/quotashare/cmd/quotashare/internal/configfile"
@@ -94,7 +95,7 @@ func (m *move) step(e *editor) (step, error) {
 	path := pathOf(poolsPath, m.id())
 	switch s.verb {
 	case create:
-		s.diff = configfile.Diff(wire.Value{}, configfile.Short(after))
+		s.diff = configfile.Diff(wire.Value{}, content(after))
 		s.write = func(ctx context.Context) error {
 			_, err := e.write(ctx, http.MethodPost, poolsPath, 0, body)
 			return err
@@ -112,7 +113,7 @@ func (m *move) step(e *editor) (step, error) {
 			return e.wouldChange(ctx, path, body)
 		}
 	case remove:
-		s.diff = configfile.Diff(configfile.Short(before), wire.Value{})
+		s.diff = configfile.Diff(content(before), wire.Value{})
 		s.write = func(ctx context.Context) error {
 			_, err := e.write(ctx, http.MethodDelete, path, m.before.Revision, nil)
 			return err
@@ -145,6 +146,14 @@ func (m *move) documents() (before, after wire.Value, err error) {
 		after, err = configfile.PoolDocument(m.after)
 	}
 	return before, after, err
+}
+
+// content is what is shown of a pool that comes or goes: not what every pool
+// has, nor its id, which stands above.
+func content(doc wire.Value) wire.Value {
+	short := configfile.Short(doc)
+	short.Fields = slices.DeleteFunc(short.Fields, func(f wire.Field) bool { return f.Name == "id" || f.Name == "createdAt" })
+	return short
 }
 
 // wouldChange asks whom a pool would block that it lets pass now, and whom it

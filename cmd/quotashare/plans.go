@@ -51,7 +51,7 @@ func sayPlans(w io.Writer, all []plan) error {
 	rows := [][]string{{"CONNECTION", "POOL", "PROVIDER", "SOURCE", "DIMENSIONS"}}
 	for _, p := range all {
 		rows = append(rows, []string{
-			configfile.Show(p.ConnectionID), orDash(p.Pool), orDash(p.Provider), p.Source, dimensions(p.dimensions),
+			configfile.Show(p.ConnectionID), named(p.Pool), named(p.Provider), p.Source, dimensions(p.dimensions),
 		})
 	}
 	if err := table(w, rows...); err != nil {
@@ -97,11 +97,20 @@ func dimensions(all []plans.Dimension) string {
 	return orDash(strings.Join(parts, ", "))
 }
 
+// orDash is a cell of a table that may be empty.
 func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}
-	return configfile.Show(s)
+	return s
+}
+
+// named is a name in a table, where there may be none.
+func named(id string) string {
+	if id == "" {
+		return "-"
+	}
+	return configfile.Show(id)
 }
 
 type plansExportCmd struct{ exporting }
@@ -163,7 +172,7 @@ func (e *editor) takeBack(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	err = readFields(answer, &after)
-	return "deleted, its plan is " + map[bool]string{true: "that of the catalogue", false: "empty"}[after.Plan.Source == plans.Catalogue.String()], err
+	return "deleted, its plan is now from: " + after.Plan.Source, err
 }
 
 type plansApplyCmd struct {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -125,6 +126,10 @@ func (d *poolsDeleteCmd) run(ctx context.Context, p program.Process) error {
 	}
 	return d.each(p.Stdout, "pool", d.IDs, func(id string) (string, error) {
 		_, err := e.send(ctx, http.MethodDelete, pathOf(poolsPath, id), e.header, nil)
+		var r *refused
+		if errors.As(err, &r) && r.Code == "not-found" {
+			err = missing("pool " + configfile.Show(id) + " does not exist: quotashare pools lists those that do")
+		}
 		return "deleted", err
 	})
 }

@@ -78,7 +78,7 @@ func params(dir string) testscript.Params {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"up": cmdUp, "down": cmdDown, "http": cmdHTTP, "code": cmdCode, "await": cmdAwait,
+			"up": cmdUp, "down": cmdDown, "http": cmdHTTP, "code": cmdCode, "await": cmdAwait, "rival": cmdRival,
 		},
 	}
 }

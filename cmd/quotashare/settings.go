@@ -39,7 +39,7 @@ func (l *settingsListCmd) run(ctx context.Context, p program.Process) error {
 	usual := plans.DefaultSettings()
 	for name := range plans.Setting(plans.NumSettings) {
 		v := now.Settings[name]
-		rows = append(rows, []string{name.String(), value(name, v), v.Origin.String(), value(name, usual[name]), orDash(v.From)})
+		rows = append(rows, []string{name.String(), value(name, v), v.Origin.String(), value(name, usual[name]), named(v.From)})
 	}
 	return table(p.Stdout, rows...)
 }

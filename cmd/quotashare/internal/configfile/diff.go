@@ -166,7 +166,7 @@ func scalar(v wire.Value) string {
 // Show writes a text as it is if its ends can be seen within a line of ours, and
 // in quotes if not.
 func Show(s string) string {
-	if s == "" || strings.TrimSpace(s) != s || strings.ContainsAny(s, `"\[],`) || strings.ContainsFunc(s, notShown) {
+	if s == "" || strings.TrimSpace(s) != s || strings.ContainsAny(s, `"\[]`) || strings.ContainsFunc(s, notShown) {
 		return strconv.Quote(s)
 	}
 	return s

@@ -64,10 +64,10 @@ func flat(v wire.Value) bool {
 	return v.Kind == wire.Object
 }
 
-// word is a text that every reader of YAML takes for the text it is; reserved
-// are the words that some take for something else.
+// word is a text that every reader of YAML takes for the text it is, our window
+// 5h among them; reserved are the words that some take for something else.
 var (
-	word     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./@-]*( [A-Za-z0-9_./@-]+)*$`)
+	word     = regexp.MustCompile(`^(5h|[A-Za-z_][A-Za-z0-9_./@-]*( [A-Za-z0-9_./@-]+)*)$`)
 	reserved = map[string]bool{"null": true, "true": true, "false": true, "yes": true, "no": true, "on": true, "off": true, "y": true, "n": true}
 )
 
