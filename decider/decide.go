@@ -124,6 +124,9 @@ func (e *Engine) answer(q *questions.Question, a *projector.Asked, r *questions.
 		}
 	}
 	e.metrics.count(d.Reason, r)
+	if q.At == 0 && (!r.Allow || r.WouldBlock) { // of another time, nobody was blocked
+		e.blocks.add(q, a, r, e.now())
+	}
 }
 
 // judged fills in what the judgement says.

@@ -49,6 +49,7 @@ type Engine struct {
 	server  *natsapi.Server // one for all projections, so that its counts go on
 	metrics *Metrics
 	writing chan struct{} // one for who writes configuration
+	blocks  blocks
 }
 
 // projection is one state with what keeps it current. A rebuilt state is a new

@@ -107,6 +107,7 @@ type KeyPool struct {
 type Engine interface {
 	Decider
 	Configuration
+	Watched
 	Views
 
 	// State waits until minSeq is folded, or ctx ends and returns its error.

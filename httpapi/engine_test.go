@@ -18,6 +18,7 @@ import (
 // double is an Engine in memory: it remembers what it was told and answers what
 // the test wants. How the real one behaves is tested where it lives.
 type double struct {
+	watchedDouble
 	mu       sync.Mutex
 	seq      uint64
 	pools    map[string]Pool

@@ -123,6 +123,7 @@ func (a *api) routes(metricsPage http.Handler) {
 		{"/api/quota/events", map[string]handler{"POST": a.ingest}},
 		{"/api/quota/state", map[string]handler{"GET": a.state}},
 		{"/api/quota/rejected", map[string]handler{"GET": a.rejected}},
+		{"/api/quota/changes", map[string]handler{"GET": caughtUp(a.changes)}},
 	} {
 		var allow []string
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {

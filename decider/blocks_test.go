@@ -1,0 +1,147 @@
+package decider
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
+)
+
+// blocked adds a block of the key.
+func (b *blocks) blocked(now int64, key, reason, model string) {
+	q := questions.Question{APIKeyID: key, ConnectionID: "c", Model: model}
+	r := questions.Reply{Reason: reason, DecisionID: fmt.Sprint("d", now)}
+	b.add(&q, &projector.Asked{Pool: &plans.Pool{ID: "p"}}, &r, now)
+}
+
+func show(list []httpapi.Block) string {
+	var s strings.Builder
+	for _, r := range list {
+		fmt.Fprintf(&s, "%d at %d: %s %s %q ×%d (%s)\n", r.Seq, r.Time, r.APIKeyID, r.Reason, r.Model, r.Count, r.DecisionID)
+	}
+	return s.String()
+}
+
+// TestEqualBlocksAreOneRow for a second, and a row is shown when it is over.
+func TestEqualBlocksAreOneRow(t *testing.T) {
+	var b blocks
+	b.blocked(1000, "alice", "cap", "m")
+	b.blocked(1100, "bob", "cap", "m")
+	b.blocked(1500, "alice", "fair-share", "m")
+	b.blocked(1999, "alice", "cap", "m")
+	b.blocked(1999, "bob", "cap", "n")
+	if got := show(b.after(0, 1999)); got != "" {
+		t.Errorf("before a second is over: %s", got)
+	}
+	b.blocked(2000, "alice", "cap", "m")
+	const first = "1 at 1000: alice cap \"m\" ×2 (d1000)\n"
+	if got := show(b.after(0, 2000)); got != first {
+		t.Errorf("after a second: %s, want %s", got, first)
+	}
+	const rest = `2 at 1100: bob cap "" ×2 (d1100)
+3 at 1500: alice fair-share "m" ×1 (d1500)
+4 at 2000: alice cap "m" ×1 (d2000)
+`
+	if diff := cmp.Diff(rest, show(b.after(1, 3000))); diff != "" {
+		t.Errorf("after the first (-want +got):\n%s", diff)
+	}
+	if got := show(b.after(4, 9000)); got != "" {
+		t.Errorf("after the last: %s", got)
+	}
+}
+
+// TestAClockSetBackEndsRows: the next second of theirs may be far away.
+func TestAClockSetBackEndsRows(t *testing.T) {
+	var b blocks
+	b.blocked(900_000, "alice", "cap", "")
+	b.blocked(1000, "alice", "cap", "")
+	const want = `1 at 900000: alice cap "" ×1 (d900000)
+2 at 1000: alice cap "" ×1 (d1000)
+`
+	if diff := cmp.Diff(want, show(b.after(0, 2000))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestOnlyTheNewestRowsAreKept, and no more is remembered than of those.
+func TestOnlyTheNewestRowsAreKept(t *testing.T) {
+	var b blocks
+	for i := range int64(3 * maxBlocks) {
+		b.blocked(i, fmt.Sprint("key ", i), "cap", "")
+	}
+	list := b.after(0, 1<<40)
+	if len(list) != maxBlocks || list[0].Seq != 2*maxBlocks+1 || len(b.open) != maxBlocks {
+		t.Errorf("%d rows from %d, %d keys; want %d from %d", len(list), list[0].Seq, len(b.open), maxBlocks, 2*maxBlocks+1)
+	}
+	// The key's row has made way, although its second is not over.
+	b.blocked(0, "key 0", "cap", "")
+	if got := b.after(3*maxBlocks, 1<<40); len(got) != 1 || got[0].APIKeyID != "key 0" || got[0].Count != 1 {
+		t.Errorf("a key that came before: %s", show(got))
+	}
+}
+
+// TestNoDecisionWaitsForTheRows: what finds them in use is counted.
+func TestNoDecisionWaitsForTheRows(t *testing.T) {
+	var b blocks
+	b.mu.Lock()
+	b.blocked(1, "alice", "cap", "")
+	b.mu.Unlock()
+	if n := b.missed.Load(); n != 1 || b.last != 0 {
+		t.Errorf("%d missed, %d rows; want 1 and 0", n, b.last)
+	}
+}
+
+// TestBlocksOfDecisions: what was blocked, and what would have been, is a row;
+// what was allowed, or asked about another time, is not.
+func TestBlocksOfDecisions(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	now := int64(1_790_000_000_000)
+	r := start(t, nc, t.TempDir()+"/state", func(e *Engine) { e.now = func() int64 { return now } })
+	_, err := r.PutPlan(r.within(), "c", []plans.Dimension{{Unit: quota.Requests, Window: quota.Daily, Limit: quota.Amount(quota.Requests.Scale())}}, httpapi.Meta{})
+	r.must(err)
+	p := team("p", "c")
+	p.Mode = plans.Observe
+	_, err = r.putPool(r.within(), p, httpapi.Meta{})
+	r.must(err)
+	q := aboutAlice
+	q.Model = "m"
+	r.ask(q) // nothing is used yet
+	r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
+	later := q
+	later.At = now + 1
+	askAll := func() {
+		for _, q := range []questions.Question{q, q, later, {APIKeyID: "alice", Pool: "p"}} {
+			r.ask(q)
+		}
+	}
+	askAll()
+	enforced := *p
+	enforced.Mode = plans.Enforce
+	_, err = r.putPool(r.within(), &enforced, httpapi.Meta{})
+	r.must(err)
+	askAll()
+	now += blockSpan
+	var got []string
+	for _, b := range r.Blocks(0) {
+		got = append(got, fmt.Sprintf("%s %q %q %q %s %s/%s %v ×%d", b.APIKeyID, b.ConnectionID, b.PoolID, b.Model, b.Reason, b.Binding.Unit, b.Binding.Window, b.WouldBlock, b.Count))
+		if !strings.HasPrefix(b.DecisionID, r.Process()+"-") || b.Time != now-blockSpan || b.RetryAt <= now || !b.HasBinding {
+			t.Errorf("the row is %+v", b)
+		}
+	}
+	want := []string{
+		`alice "c" "p" "m" global-saturated requests/daily true ×2`,
+		`alice "" "p" "" global-saturated requests/daily true ×1`,
+		`alice "c" "p" "m" global-saturated requests/daily false ×2`,
+		`alice "" "p" "" global-saturated requests/daily false ×1`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,150 @@
+package decider
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/wire"
+)
+
+// maxChanges bounds the documents of one page of changes, in bytes: a thousand
+// of the largest would be a gigabyte.
+const maxChanges = 8 << 20
+
+// Folded implements httpapi.Watched.
+func (e *Engine) Folded() (last, change uint64) {
+	p := e.current.Load()
+	if p == nil {
+		return 0, 0
+	}
+	// In this order: a change that is seen is not beyond the last.
+	change = p.state.LastConfig()
+	return max(p.loop.Applied(), change), change
+}
+
+// Changes implements httpapi.Watched. It ends where the state does: what is not
+// folded yet may still be rejected.
+func (e *Engine) Changes(ctx context.Context, after uint64, limit int) (list []httpapi.Change, next uint64, err error) {
+	p := e.current.Load()
+	if p == nil {
+		return nil, 0, errNoState
+	}
+	folded := p.loop.Applied()
+	log, err := e.js.Stream(ctx, events.Stream)
+	if err != nil {
+		return nil, 0, unreadable(err)
+	}
+	v := verdicts{e: e, p: p}
+	for size := 0; after < folded; {
+		m, err := log.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject(events.ConfigPrefix+">"))
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			return list, 0, nil
+		case err != nil:
+			return nil, 0, unreadable(err)
+		case m.Sequence > folded:
+			return list, 0, nil
+		case len(list) == limit || size > maxChanges:
+			return list, after, nil
+		}
+		c, err := v.change(ctx, m)
+		if err != nil {
+			return nil, 0, err
+		}
+		list = append(list, c)
+		after, size = m.Sequence, size+len(c.Document)
+	}
+	return list, 0, nil
+}
+
+func unreadable(err error) error {
+	return httpapi.Refuse(httpapi.ErrUnavailable, "the log cannot be read at the moment: %v", err)
+}
+
+// verdicts says what became of configuration events.
+type verdicts struct {
+	e        *Engine
+	p        *projection
+	rejected jetstream.Stream // once it was needed
+}
+
+// change makes a change of a message of the log. What is wrong with the message
+// alone is found again by reading it. For what was wrong with it at its place
+// there is the memory of the state and, for older ones, the stream of rejected
+// events.
+func (v *verdicts) change(ctx context.Context, m *jetstream.RawStreamMsg) (c httpapi.Change, err error) {
+	msg := events.Message{Subject: m.Subject, Header: m.Header, Data: m.Data, Seq: m.Sequence, Time: m.Time.UnixMilli()}
+	c = httpapi.Change{Seq: msg.Seq, Time: msg.Time, Subject: msg.Subject}
+	if kind, id, err := events.ParseSubject(msg.Subject); err == nil {
+		c.Kind, c.ID = strings.TrimPrefix(kind.String(), events.ConfigPrefix), id
+	}
+	item := events.Decode(&msg, nil)[0]
+	if item.Err != nil {
+		c.Rejected = item.Err
+		tried(&c, m)
+		return c, nil
+	}
+	did(&c, &item.Event)
+	c.Rejected, err = v.of(ctx, &msg)
+	return c, err
+}
+
+// did fills in what a well-formed event says.
+func did(c *httpapi.Change, e *events.Event) {
+	c.Do, c.Actor, c.Reason = events.ConfigDelete, e.Actor, e.Why
+	if !e.Delete {
+		c.Do = events.ConfigPut
+		c.Document = wire.AppendValue(nil, wire.JSON, e.Document)
+	}
+}
+
+// tried fills in what can be told of a message that is no such event.
+func tried(c *httpapi.Change, m *jetstream.RawStreamMsg) {
+	first := func(name string) string { return strings.ToValidUTF8(m.Header.Get(name), "\ufffd") }
+	c.Actor, c.Reason = first(events.HeaderActor), first(events.HeaderReason)
+	if do := first(events.HeaderConfig); do == events.ConfigPut || do == events.ConfigDelete {
+		c.Do = do
+	}
+	if len(m.Data) == 0 {
+		return
+	}
+	v, err := wire.Parse(wire.Detect(m.Header.Get(events.HeaderContentType), m.Data[0]), m.Data)
+	if err == nil {
+		c.Document = wire.AppendValue(nil, wire.JSON, v)
+	}
+}
+
+// of returns why the event was rejected, nil when it was folded.
+func (v *verdicts) of(ctx context.Context, m *events.Message) (*events.Rejection, error) {
+	if known := v.p.state.Verdict(m.Seq); known.Seq != 0 {
+		return known.Rejected, nil
+	}
+	if v.rejected == nil {
+		s, err := v.e.js.Stream(ctx, events.RejectedStream)
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		v.rejected = s
+	}
+	if v.rejected.CachedInfo().State.Msgs == 0 {
+		return nil, nil
+	}
+	kept, err := v.rejected.GetLastMsgForSubject(ctx, events.RejectedSubject(m.Seq, 0))
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, unreadable(err)
+	}
+	// A log that was rolled back may have another event at the same place.
+	r, err := events.ParseRejected(kept.Data)
+	if err != nil || r.Seq != m.Seq || r.Subject != m.Subject || r.Time != m.Time {
+		return nil, nil
+	}
+	return &events.Rejection{Reason: r.Reason, Message: r.Message}, nil
+}

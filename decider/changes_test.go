@@ -1,0 +1,131 @@
+package decider
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/quota"
+)
+
+// write stores a message as somebody does who does not ask us.
+func (r *running) write(subject, body string, headers ...string) uint64 {
+	r.t.Helper()
+	m := nats.NewMsg(subject)
+	m.Data = []byte(body)
+	for i := 0; i < len(headers); i += 2 {
+		m.Header.Set(headers[i], headers[i+1])
+	}
+	ack, err := r.js.PublishMsg(r.within(), m)
+	r.must(err)
+	_, err = r.State(r.within(), ack.Sequence, false)
+	r.must(err)
+	return ack.Sequence
+}
+
+// changes lists all changes, in pages, as text.
+func (r *running) changes(page int) (out []string) {
+	r.t.Helper()
+	for after := uint64(0); ; {
+		list, next, err := r.Changes(r.within(), after, page)
+		r.must(err)
+		if len(list) > page || next != 0 && len(list) != page {
+			r.t.Fatalf("%d changes on a page of %d, next %d", len(list), page, next)
+		}
+		for _, c := range list {
+			s := fmt.Sprintf("%s %q %s by %q because %q: %.40s", c.Kind, c.ID, c.Do, c.Actor, c.Reason, c.Document)
+			if c.Rejected != nil {
+				s += fmt.Sprintf(" (%s)", c.Rejected.Reason)
+			}
+			if c.Time == 0 || c.Seq <= after {
+				r.t.Errorf("%s: at %d, event %d after %d", s, c.Time, c.Seq, after)
+			}
+			out, after = append(out, s), c.Seq
+		}
+		if next == 0 {
+			return out
+		}
+		if next != after {
+			r.t.Fatalf("next is %d, the last was %d", next, after)
+		}
+	}
+}
+
+// TestChangesAreTheHistory of the configuration, what was refused too, in pages
+// of any size, and the same after a restart, when the state remembers no
+// verdicts.
+func TestChangesAreTheHistory(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", nil)
+	_, err := r.putPool(r.within(), team("a/1", "c"), httpapi.Meta{Actor: "ops", Reason: "a start"})
+	r.must(err)
+	r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
+	_, err = r.PutPlan(r.within(), "c", []plans.Dimension{{Unit: quota.Tokens, Window: quota.Daily}}, httpapi.Meta{})
+	r.must(err)
+	_, err = r.ChangeSettings(r.within(), func(s plans.Settings) (plans.Settings, error) {
+		s[plans.MaxLagMs] = plans.SettingValue{N: 9_000, Origin: plans.Stored}
+		return s, nil
+	}, httpapi.Meta{Actor: "ops"})
+	r.must(err)
+	const other = `{"id":"b","name":"b","provider":"kimi","connectionIds":["c"]}`
+	r.write("quota.config.pool.b", other, events.HeaderConfig, "put", events.HeaderActor, "eve")
+	r.write("quota.config.pool.b", other, events.HeaderReason, "no mark")
+	r.write("quota.config.pool.b", `[1]`, events.HeaderConfig, "put")
+	r.write("quota.config.pool.b", `{`, events.HeaderConfig, "delete")
+	r.write("quota.config.stray", "stray", events.HeaderConfig, "put")
+	r.write("quota.config.plan.c", "\x81\xa1x\x01", events.HeaderConfig, "put")
+	r.must(r.DeletePool(r.within(), "a/1", httpapi.Meta{Actor: "ops", Reason: "an end"}))
+	want := []string{
+		`pool "a/1" put by "ops" because "a start": {"id":"a/1","name":"a/1","provider":"kim`,
+		`plan "c" put by "" because "": {"connectionId":"c","dimensions":[{"unit`,
+		`settings "" put by "ops" because "": {"values":{"maxLagMs":{"value":9000,"sou`,
+		`pool "b" put by "eve" because "": {"id":"b","name":"b","provider":"kimi"," (config-invalid)`,
+		`pool "b"  by "" because "no mark": {"id":"b","name":"b","provider":"kimi"," (config-unmarked)`,
+		`pool "b" put by "" because "": [1] (config-invalid)`,
+		`pool "b" delete by "" because "": `,
+		` "" put by "" because "":  (unknown-subject)`,
+		`plan "c" put by "" because "": {"x":1} (config-invalid)`,
+		`pool "a/1" delete by "ops" because "an end": `,
+	}
+	for _, page := range []int{1, 2, 5, 10, 11} {
+		if diff := cmp.Diff(want, r.changes(page)); diff != "" {
+			t.Errorf("pages of %d (-want +got):\n%s", page, diff)
+		}
+	}
+	r.rejected(5)
+	r.stop()
+	r = start(t, nc, r.dir, nil)
+	if diff := cmp.Diff(want, r.changes(100)); diff != "" {
+		t.Errorf("after a restart (-want +got):\n%s", diff)
+	}
+}
+
+// TestChangesLeaveOutWhatTheLogForgot, and end where the state does.
+func TestChangesLeaveOutWhatTheLogForgot(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", nil)
+	var seqs [3]uint64
+	for i := range seqs {
+		p, err := r.putPool(r.within(), team(fmt.Sprint(i), fmt.Sprint(i)), httpapi.Meta{})
+		r.must(err)
+		seqs[i] = p.Revision
+	}
+	log, err := r.js.Stream(r.within(), events.Stream)
+	r.must(err)
+	r.must(log.DeleteMsg(r.within(), seqs[1]))
+	list, next, err := r.Changes(r.within(), 0, 1000)
+	if err != nil || next != 0 || len(list) != 2 || list[0].Seq != seqs[0] || list[1].Seq != seqs[2] {
+		t.Errorf("changes %+v, next %d, %v; want those of %v without the second", list, next, err, seqs)
+	}
+	if list, next, err := r.Changes(r.within(), 1<<60, 1); len(list) != 0 || next != 0 || err != nil {
+		t.Errorf("beyond the end: %v, %d, %v", list, next, err)
+	}
+	if last, change := r.Folded(); last != seqs[2] || change != seqs[2] {
+		t.Errorf("folded %d, changed %d, want %d", last, change, seqs[2])
+	}
+}
