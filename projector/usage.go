@@ -32,13 +32,14 @@ func (s *State) usage(poolID string, clock int64) (*usageSheet, bool) {
 	if sheet == nil {
 		return nil, false
 	}
-	sheet.fill(clock, unlisted)
+	sheet.fill(clock, unlisted.total)
 	return sheet, true
 }
 
 // usageSheet is a snapshot in the making.
 type usageSheet struct {
 	*excerpt
+	shown    []keyUse // of the unlisted keys
 	now      int64
 	facts    fairshare.Facts // of one row after the other
 	rest     unlisted
@@ -55,28 +56,31 @@ func (s *State) usageSheetOf(poolID string, unlisted []keyUse) *usageSheet {
 	if p == nil {
 		return nil
 	}
-	var others []ref
-	for _, k := range unlisted {
-		if _, own := p.alloc[k.key]; !own { // not yet, when it was chosen
-			others = append(others, k.key)
-		}
+	x := &usageSheet{shown: slices.DeleteFunc(unlisted, func(k keyUse) bool {
+		_, own := p.alloc[k.key]
+		return own // since it was chosen
+	})}
+	others := make([]ref, len(x.shown))
+	for i, k := range x.shown {
+		others[i] = k.key
 	}
-	return &usageSheet{excerpt: s.excerptOf(p, others)}
+	x.excerpt = s.excerptOf(p, others)
+	return x
 }
 
 // fill makes the snapshot.
-func (x *usageSheet) fill(clock int64, unlisted unlistedKeys) {
+func (x *usageSheet) fill(clock int64, unlisted int) {
 	doc := x.pool.doc
 	x.now = max(clock, x.logTime)
 	x.snapshot = &usage.Snapshot{
 		PoolID: doc.ID, GeneratedAt: clock, AsOf: questions.AsOf{Seq: x.pos.Seq, Time: x.now},
 		Mode: doc.Mode, Enforcing: x.pool.resolved.HasLimit(), Threshold: x.settings.doc.SaturationThreshold(),
-		Unlisted: unlisted.total,
+		Unlisted: unlisted,
 	}
 	x.rows = make(map[ref]int, len(x.keys))
 	all := x.addPool()
 	x.addAllocations()
-	x.addUnlisted(unlisted.first, all)
+	x.addUnlisted(all)
 }
 
 // ask gathers the facts of a row: of one key, or of all unlisted ones together.
@@ -160,16 +164,13 @@ func (x *usageSheet) addAllocations() {
 // addUnlisted adds the unlisted keys that were chosen. What each consumed is its
 // own. What remains, and what is decided, is that of all of them, who share one
 // share or have none.
-func (x *usageSheet) addUnlisted(chosen []keyUse, all unlistedRow) {
+func (x *usageSheet) addUnlisted(all unlistedRow) {
 	type row struct {
 		keyUse
 		dimensions []questions.Dimension
 	}
 	var rows []row
-	for _, k := range chosen {
-		if _, own := x.pool.alloc[k.key]; own {
-			continue
-		}
+	for _, k := range x.shown {
 		x.ask(-1, k.key, false)
 		rows = append(rows, row{k, x.facts.Explain(0, x.now, nil)})
 	}

@@ -7,11 +7,11 @@ func (s *State) TakeUsage(poolID string) bool { return s.usageSheetOf(poolID, ni
 
 // UsageChosen is Usage after another state chose these keys.
 func (s *State) UsageChosen(poolID string, clock int64, chosen ...string) *usage.Snapshot {
-	var keys unlistedKeys
+	var keys []keyUse
 	for _, id := range chosen {
-		keys.first = append(keys.first, keyUse{key: s.names.find(id), id: id})
+		keys = append(keys, keyUse{key: s.names.find(id), id: id})
 	}
-	sheet := s.usageSheetOf(poolID, keys.first)
-	sheet.fill(clock, keys)
+	sheet := s.usageSheetOf(poolID, keys)
+	sheet.fill(clock, len(keys))
 	return sheet.snapshot
 }

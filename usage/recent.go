@@ -1,6 +1,10 @@
 package usage
 
-import "github.com/quotashare/quotashare/quota"
+import (
+	"slices"
+
+	"github.com/quotashare/quotashare/quota"
+)
 
 // Recent gathers minute rows for the burn rates of a snapshot. What was
 // corrected is no part of them: a refund is not used more slowly.
@@ -9,11 +13,7 @@ type Recent struct {
 	first int64 // the oldest minute taken, counted from 1970
 	all   series
 	rows  []series // of s.Keys
-	rest  int      // the row of all others in s.Keys, -1 = none
 }
-
-// Unshown is the row of a key that the snapshot does not show.
-const Unshown = -1
 
 // series is the amounts of Minutes complete minutes, by unit; nil = nothing.
 type series [quota.NumUnits][]quota.Amount
@@ -38,13 +38,7 @@ func (x *series) rate(u quota.Unit) Rate {
 // NewRecent returns a Recent for the rows of the snapshot, which must not get
 // others any more.
 func NewRecent(s *Snapshot) *Recent {
-	r := &Recent{s: s, first: floorTo(s.AsOf.Time, MinuteMs)/MinuteMs - Minutes, rows: make([]series, len(s.Keys)), rest: Unshown}
-	for i := range s.Keys {
-		if s.Keys[i].Own && s.Keys[i].ID == quota.AllOthers {
-			r.rest = i
-		}
-	}
-	return r
+	return &Recent{s: s, first: s.AsOf.Time/MinuteMs - Minutes, rows: make([]series, len(s.Keys))}
 }
 
 // Span returns the time that minute rows are taken from, in epoch ms: Minutes
@@ -53,25 +47,22 @@ func (r *Recent) Span() (from, to int64) {
 	return r.first * MinuteMs, (r.first + Minutes) * MinuteMs
 }
 
-// Add takes in what a key consumed in the minute that begins at time, on one of
-// the pool's connections. row is the key's own place in Snapshot.Keys, or
-// Unshown. Rows out of the span count for nothing.
-func (r *Recent) Add(row int, time int64, a quota.Amounts) {
-	minute := floorTo(time, MinuteMs)/MinuteMs - r.first
-	if minute < 0 || minute >= Minutes {
-		return
-	}
-	r.all.add(int(minute), a)
-	if row != Unshown {
-		r.rows[row].add(int(minute), a)
-	}
-	if r.rest != Unshown && (row == Unshown || !r.s.Keys[row].Own) {
-		r.rows[r.rest].add(int(minute), a)
+// AddTotal takes in what all keys consumed in the minute that begins at time, on
+// one of the pool's connections. Rows out of the span count for nothing.
+func (r *Recent) AddTotal(time int64, a quota.Amounts) { r.add(&r.all, time, a) }
+
+// Add is AddTotal for the key at that place in Snapshot.Keys.
+func (r *Recent) Add(row int, time int64, a quota.Amounts) { r.add(&r.rows[row], time, a) }
+
+func (r *Recent) add(x *series, time int64, a quota.Amounts) {
+	if minute := time/MinuteMs - r.first; minute >= 0 && minute < Minutes {
+		x.add(int(minute), a)
 	}
 }
 
 // Finish puts the burn rates into the snapshot.
 func (r *Recent) Finish() {
+	r.addOthers()
 	for i := range r.s.Dimensions {
 		d := &r.s.Dimensions[i]
 		for k := range d.Uses {
@@ -83,6 +74,28 @@ func (r *Recent) Finish() {
 		}
 	}
 	r.s.TokensPerSecond = r.all.rate(quota.Tokens)
+}
+
+// addOthers works out the row of all others, where there is one: what all keys
+// consumed without those that have an allocation of their own. Most of the others
+// have no row of their own to add up.
+func (r *Recent) addOthers() {
+	others := slices.IndexFunc(r.s.Keys, func(k Key) bool { return k.Own && k.ID == quota.AllOthers })
+	if others < 0 {
+		return
+	}
+	for u := range r.all {
+		rest := slices.Clone(r.all[u])
+		for i := range r.s.Keys {
+			if !r.s.Keys[i].Own || i == others || rest == nil {
+				continue
+			}
+			for m, amount := range r.rows[i][u] {
+				rest[m] = quota.AddSat(rest[m], -amount)
+			}
+		}
+		r.rows[others][u] = rest
+	}
 }
 
 // untilReset returns the wait until every connection's window has begun anew,

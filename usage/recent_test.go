@@ -42,14 +42,17 @@ func TestRecent(t *testing.T) {
 		t.Errorf("the span is %d to %d from noon", from-noon, to-noon)
 	}
 	for _, time := range []int64{noon - 120_000, noon - 60_000} {
-		r.Add(0, time, tokens(6000))
+		r.Add(0, time, tokens(4000))
+		r.Add(0, time, tokens(2000)) // on another connection
 		r.Add(2, time, tokens(600))
 		r.Add(3, time, tokens(60))
-		r.Add(Unshown, time, tokens(3000))
-		r.Add(Unshown, time, tokens(3000))
+		r.AddTotal(time, tokens(4000+60))
+		r.AddTotal(time, tokens(2000+600+6000)) // and 6000 by keys without a row
 	}
-	r.Add(0, noon, tokens(1e9))           // not complete
-	r.Add(0, noon-3_660_000, tokens(1e9)) // too long ago
+	for _, time := range []int64{noon, noon - 3_660_000} { // not complete, and too long ago
+		r.Add(0, time, tokens(1e9))
+		r.AddTotal(time, tokens(1e9))
+	}
 	r.Finish()
 	var got []Rate
 	for _, x := range s.Dimensions[0].Uses {
@@ -78,11 +81,25 @@ func TestRecentTakesSixtyMinutes(t *testing.T) {
 	for time, want := range map[int64]bool{noon - 3_600_000: true, noon - 3_600_001: false} {
 		s := observed()
 		r := NewRecent(s)
-		r.Add(0, time, tokens(1e15))
+		r.AddTotal(time, tokens(1e15))
 		r.Finish()
 		if got := s.TokensPerSecond > 0; got != want {
 			t.Errorf("used %d ms before noon: %v", noon-time, got)
 		}
+	}
+}
+
+// A key whose rows are read a moment after the total's may have more of them.
+func TestRecentOfOthersIsNeverNegative(t *testing.T) {
+	s := observed()
+	r := NewRecent(s)
+	r.AddTotal(noon-120_000, tokens(6000))
+	for _, time := range []int64{noon - 120_000, noon - 60_000} {
+		r.Add(0, time, quota.Amounts{quota.Tokens: 9000, quota.USD: 5})
+	}
+	r.Finish()
+	if got := s.Dimensions[0].Uses; got[1].Rate != 0 || got[0].Rate != 150_000 {
+		t.Errorf("a and * use %d and %d", got[0].Rate, got[1].Rate)
 	}
 }
 
@@ -105,8 +122,8 @@ func TestExhaustionEndsWithTheLatestReset(t *testing.T) {
 			s.Dimensions[0].Connections = append(s.Dimensions[0].Connections, Connection{ResetAt: at})
 		}
 		r := NewRecent(s)
-		r.Add(0, noon-120_000, tokens(6000))
-		r.Add(0, noon-60_000, tokens(6000))
+		r.AddTotal(noon-120_000, tokens(6000))
+		r.AddTotal(noon-60_000, tokens(6000))
 		r.Finish()
 		if got := s.Dimensions[0].Burn.ExhaustionMs; got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
