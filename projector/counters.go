@@ -10,13 +10,14 @@ import (
 type pairKey struct{ conn, key, model ref }
 
 // pair is one (connection, key[, model]) that was consumed. series holds, for
-// each unit, the place + 1 of its counters, 0 while there are none; the other two
+// each unit, the place + 1 of its counters, 0 while there are none; the next two
 // are the links of its chains, see chain.
 type pair struct {
 	pairKey
 	series     [quota.NumUnits]uint32
 	nextOfConn uint32
 	nextOfKey  uint32
+	row        uint32 // place in history of the minute row it was added to last, see addHistory
 }
 
 // series is the counters of one pair in one unit: all five windows, or, for a

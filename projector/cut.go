@@ -80,18 +80,6 @@ func (s *State) cutCounters(b Batch) (err error) {
 	return err
 }
 
-func (s *State) cutHistory(b Batch) (err error) {
-	for i := range s.history {
-		row := &s.history[i]
-		s.keyBuf = appendHistoryKey(s.keyBuf[:0], row.historyKey)
-		s.valBuf = appendHistory(s.valBuf[:0], row.amounts)
-		err = errors.Join(err, b.Merge(s.keyBuf, s.valBuf))
-	}
-	s.history = s.history[:0]
-	clear(s.historyAt)
-	return err
-}
-
 func (s *State) cutRejected(b Batch) (err error) {
 	for i := range s.rejected {
 		r := &s.rejected[i]

@@ -32,7 +32,7 @@ func TestDigestIsGolden(t *testing.T) {
 		usageAt(3, start, `,"id":"1","model":"m","provider":"kimi","cost":{"tokens":1200,"usd":0.000000001}`),
 		usageAt(4, start+day, `,"id":"2","time":"2026-09-22T00:00:00Z"`),
 	}
-	const want = "35c9c9a818a7e80fdc382dedba07a0c2ddd82ca206b543a9f71b27b26318593f"
+	const want = "1c2e1fa7951b408bfb9f40c546addff0330c9080dbe2461964cfded579df25c0"
 	if got := fmt.Sprintf("%x", plain(t, log).Digest); got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}

@@ -1,7 +1,6 @@
 package projector
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/quotashare/quotashare/quota"
@@ -17,20 +16,31 @@ func (s *State) Counter(conn, key, model string, u quota.Unit, w quota.Window) w
 	return s.counters.get(s.counters.find(k), u, w)
 }
 
-// History returns the minute rows that the store holds, for tests to read.
-func (s *State) History(store Reader) (rows []string, err error) {
+// HistoryRows returns the minute rows that the store holds, for tests to read;
+// that of a total names no key.
+func (s *State) HistoryRows(store Reader) (rows []string, err error) {
 	err = store.Scan([]byte{tagHistory}, []byte{tagHistory + 1}, func(key, value []byte) error {
-		minute := int64(binary.BigEndian.Uint32(key[1:]))
-		conn, name := ref(binary.BigEndian.Uint32(key[5:])), ref(binary.BigEndian.Uint32(key[9:]))
-		row := quota.FormatInstant(minute*minuteMillis) + " " + s.conns.id(conn) + " " + s.names.id(name)
-		amounts, err := decodeHistory(value)
-		for u, a := range amounts {
-			row += " " + a.Format(quota.Unit(u)) + " " + quota.Unit(u).String()
+		k, err := decodeHistoryKey(key)
+		if err != nil {
+			return err
+		}
+		row := quota.FormatInstant(k.minute*minuteMillis) + " " + s.conns.id(k.conn) + " " + s.names.id(k.key)
+		x, err := decodeHistory(value)
+		row += format(&x.consumed)
+		if x.adjusted != (quota.Amounts{}) {
+			row += ", adjusted" + format(&x.adjusted)
 		}
 		rows = append(rows, row)
 		return err
 	})
 	return rows, err
+}
+
+func format(amounts *quota.Amounts) (s string) {
+	for u, a := range amounts {
+		s += " " + a.Format(quota.Unit(u)) + " " + quota.Unit(u).String()
+	}
+	return s
 }
 
 // SeenDays returns how many de-dup entries the store holds, by day.

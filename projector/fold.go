@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/quotashare/quotashare/events"
-	"github.com/quotashare/quotashare/quota"
 )
 
 // MaxAhead is how far an event's time may lie ahead of the broker's timestamp,
@@ -197,7 +196,9 @@ func (s *State) foldUsage(m *events.Message, e *events.Event) *events.Rejection 
 	}
 	s.conn(conn).total = touched[0].place + 1
 	s.noteProvider(conn, e.Provider)
-	s.addHistory(historyKey{minute: at / minuteMillis, conn: conn, key: key}, &e.Cost)
+	for i := range 2 { // the total and the key
+		s.addHistory(list[i].place, at/minuteMillis, e.Kind, &e.Cost)
+	}
 	if late {
 		s.counts.Late++
 	}
@@ -260,23 +261,6 @@ func (s *State) noteProvider(conn ref, provider string) {
 	if !c.dirty {
 		c.dirty = true
 		s.dirtyConns = append(s.dirtyConns, conn)
-	}
-}
-
-const minuteMillis int64 = 60_000
-
-// addHistory adds the amounts to a minute row. The rows themselves are in the
-// store alone, which sums; here are the additions since the last cut.
-func (s *State) addHistory(k historyKey, cost *quota.Amounts) {
-	i, ok := s.historyAt[k]
-	if !ok {
-		i = len(s.history)
-		s.historyAt[k] = i
-		s.history = append(s.history, historyRow{historyKey: k})
-	}
-	row := &s.history[i].amounts
-	for u := range row {
-		row[u] = quota.AddSat(row[u], cost[u])
 	}
 }
 

@@ -220,7 +220,9 @@ func TestStoresOfOtherMakingAreRefused(t *testing.T) {
 		{"a counter cut short", func(_ projector.Store, b projector.Batch) error {
 			return b.Set([]byte("c\x00\x00\x00\x01\x00\x00\x00\x00\x01"), make([]byte, 15))
 		}, projector.ErrCorrupt},
-		{"a position cut short", func(_ projector.Store, b projector.Batch) error { return b.Set([]byte("p"), []byte{1, 1, 0}) }, projector.ErrCorrupt},
+		{"a position cut short", func(_ projector.Store, b projector.Batch) error {
+			return b.Set([]byte("p"), []byte{projector.RulesVersion, 1, 0})
+		}, projector.ErrCorrupt},
 		{"a provider of no id", func(_ projector.Store, b projector.Batch) error {
 			return b.Set([]byte("n\x00\x00\x00\x01"), []byte{99, 0})
 		}, projector.ErrCorrupt},

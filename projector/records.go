@@ -18,7 +18,7 @@ const (
 	tagSeries     = 'c' // connection, key, unit → five counters
 	tagModel      = 'm' // connection, key, model, unit → hourly counter
 	tagSeen       = 'd' // day, bucket → id hash, time, content hash, … (merged)
-	tagHistory    = 'h' // minute, connection, key → amounts (merged)
+	tagHistory    = 'h' // day, connection, key, minute → amounts (merged)
 	tagPool       = 'o' // pool id → document
 	tagPlan       = 'l' // connection id → document
 	tagSettings   = 's' // one record: document
@@ -74,12 +74,6 @@ func appendCounter(dst []byte, c windows.Counter) []byte {
 	dst = binary.AppendVarint(dst, c.Index)
 	dst = binary.AppendVarint(dst, int64(c.Curr))
 	return binary.AppendVarint(dst, int64(c.Prev))
-}
-
-func appendHistoryKey(dst []byte, k historyKey) []byte {
-	dst = binary.BigEndian.AppendUint32(append(dst, tagHistory), uint32(k.minute))
-	dst = binary.BigEndian.AppendUint32(dst, uint32(k.conn))
-	return binary.BigEndian.AppendUint32(dst, uint32(k.key))
 }
 
 func appendRejectedKey(dst []byte, seq uint64, index int) []byte {
@@ -147,26 +141,6 @@ func MergeOnto(key, value, newer []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for u := range x {
-		x[u] = quota.AddSat(x[u], y[u])
-	}
-	return appendHistory(value[:0], x), nil
-}
-
-func appendHistory(dst []byte, a quota.Amounts) []byte {
-	for _, v := range a {
-		dst = binary.AppendVarint(dst, int64(v))
-	}
-	return dst
-}
-
-func decodeHistory(v []byte) (a quota.Amounts, err error) {
-	d := decoder{b: v}
-	for u := range a {
-		a[u] = quota.Amount(d.int())
-	}
-	if !d.done() {
-		return a, corrupt("history row", v)
-	}
-	return a, nil
+	x.add(&y)
+	return appendHistory(value[:0], &x), nil
 }

@@ -7,14 +7,13 @@ import (
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/plans"
-	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/wire"
 )
 
 // RulesVersion names the way this program folds. A program that would fold the
 // same log into another state has another version, and a store of another
 // version is rebuilt from the log.
-const RulesVersion = 1
+const RulesVersion = 2
 
 // State is what the log folds into. One goroutine changes it (Apply, Cut);
 // others read it through its View.
@@ -44,8 +43,8 @@ type State struct {
 	last       events.Message // at pos; its hash is computed when it is cut
 	dedup      *dedup
 	history    []historyRow
-	historyAt  map[historyKey]int // places in history
-	newIDs     [2]ref             // by table: ids up to here are written
+	historyAt  map[historyKey]uint32 // places in history
+	newIDs     [2]ref                // by table: ids up to here are written
 	dirtyConns []ref
 	dirtyConf  map[confKey]struct{}
 	rejected   []rejection // not written yet
@@ -105,18 +104,6 @@ func originOf(m *events.Message, e *events.Event) origin {
 	return origin{revision: m.Seq, time: m.Time, actor: strings.Clone(e.Actor), why: strings.Clone(e.Why)}
 }
 
-// historyKey names a minute row: what a key used on a connection in a minute.
-type historyKey struct {
-	minute int64
-	conn   ref
-	key    ref
-}
-
-type historyRow struct {
-	historyKey
-	amounts quota.Amounts
-}
-
 // confKey names a configuration document by its record's tag and id.
 type confKey struct {
 	tag byte
@@ -158,7 +145,7 @@ func NewState(store Reader) *State {
 		plans:     make(map[ref]planEntry),
 		settings:  settings{doc: plans.DefaultSettings()},
 		dedup:     newDedup(store),
-		historyAt: make(map[historyKey]int),
+		historyAt: make(map[historyKey]uint32),
 		dirtyConf: make(map[confKey]struct{}),
 	}
 	s.connInfo.add() // place 0 is no connection

@@ -78,7 +78,7 @@ func (x *transcript) look(d *datadriven.TestData) string {
 		}
 	case "history":
 		var err error
-		out, err = x.state.History(x.store)
+		out, err = x.state.HistoryRows(x.store)
 		must(x.t, err)
 	case "seen":
 		days, err := projector.SeenDays(x.store)

@@ -166,10 +166,10 @@ func step(t *rapid.T, b projector.Batch, twin map[string]string, key *rapid.Gene
 	k := key.Draw(t, "key")
 	switch rapid.IntRange(0, 3).Draw(t, "op") {
 	case 0:
-		twin[k] = string(row(rapid.Int8().Draw(t, "set")))
+		twin[k] = string(row(t, "set"))
 		return b.Set([]byte(k), []byte(twin[k]))
 	case 1:
-		add := row(rapid.Int8().Draw(t, "merge"))
+		add := row(t, "merge")
 		old, ok := twin[k]
 		twin[k] = string(add)
 		if ok {
@@ -197,5 +197,12 @@ func step(t *rapid.T, b projector.Batch, twin map[string]string, key *rapid.Gene
 	}
 }
 
-// row is a history value: four varints, the first of them n.
-func row(n int8) []byte { return append(binary.AppendVarint(nil, int64(n)), 0, 0, 0) }
+// row is a minute row's value: what was consumed, and sometimes what adjustments
+// changed, which may cancel out.
+func row(t *rapid.T, what string) []byte {
+	v := append(binary.AppendVarint(nil, int64(rapid.Int8().Draw(t, what))), 0, 0, 0)
+	if n := rapid.Int64Range(-2, 2).Draw(t, "adjusted"); n != 0 {
+		v = append(binary.AppendVarint(v, n), 0, 0, 0)
+	}
+	return v
+}
