@@ -75,6 +75,9 @@ func params(dir string) testscript.Params {
 		Dir: dir,
 		Setup: func(env *testscript.Env) error {
 			env.Values[engineKey{}] = new(slot)
+			// Else each command of a script waits a second for other reports of
+			// races when it ends.
+			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
