@@ -16,6 +16,8 @@ import (
 // Config is what New needs.
 type Config struct {
 	Engine Engine
+	// Version is that of the program, for the OpenAPI document.
+	Version string
 	// Token is asked for on every path but /healthz and /readyz; "" = none.
 	Token string
 	// Hosts are the names, beside the loopback ones, that callers may call this
@@ -47,6 +49,7 @@ const (
 
 // api is the handler of New.
 type api struct {
+	document   []byte // OpenAPI, as it is served
 	engine     Engine
 	guard      *guard
 	log        *slog.Logger
@@ -66,14 +69,18 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	document, err := openAPIDocument(c.Version)
+	if err != nil {
+		return nil, err
+	}
 	a := &api{
-		engine: c.Engine, guard: newGuard(c.Hosts, c.Token), log: c.Log, metrics: m,
+		document: document, engine: c.Engine, guard: newGuard(c.Hosts, c.Token), log: c.Log, metrics: m,
 		mux: http.NewServeMux(), spoolDir: c.SpoolDir,
 		streamIdle: streamIdle, atOnce: answerAtOnce, stateWait: stateWait,
 	}
-	a.routes(promhttp.HandlerFor(c.Registry, promhttp.HandlerOpts{
+	a.routes(a.table(promhttp.HandlerFor(c.Registry, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelWarn), ErrorHandling: promhttp.ContinueOnError,
-	}))
+	})))
 	return a, nil
 }
 
@@ -94,14 +101,16 @@ func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 // handler answers a request, or returns why not before it has written anything.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// routes registers every path with its methods, and for each path the answer
-// to other methods, which ServeMux would give as plain text.
-func (a *api) routes(metricsPage http.Handler) {
+// route is one path with what its methods do.
+type route struct {
+	path    string // a pattern of ServeMux
+	methods map[string]handler
+}
+
+// table lists every path there is. The OpenAPI document has the same.
+func (a *api) table(metricsPage http.Handler) []route {
 	caughtUp := a.whenReady
-	for _, route := range []struct {
-		path    string
-		methods map[string]handler
-	}{
+	return []route{
 		{"/{$}", map[string]handler{"GET": root}},
 		{"/healthz", map[string]handler{"GET": alive}},
 		{"/readyz", map[string]handler{"GET": caughtUp(alive)}},
@@ -109,6 +118,7 @@ func (a *api) routes(metricsPage http.Handler) {
 			metricsPage.ServeHTTP(w, r)
 			return nil
 		}}},
+		{"/api/openapi.json", map[string]handler{"GET": a.openAPI}},
 		{"/api/quota/pools", map[string]handler{"GET": caughtUp(a.listPools), "POST": caughtUp(a.createPool)}},
 		{"/api/quota/pools/{id}", map[string]handler{"GET": caughtUp(a.getPool), "PATCH": caughtUp(a.patchPool), "DELETE": caughtUp(a.deletePool)}},
 		{"/api/quota/pools/{id}/usage", map[string]handler{"GET": caughtUp(a.poolUsage)}},
@@ -124,7 +134,13 @@ func (a *api) routes(metricsPage http.Handler) {
 		{"/api/quota/state", map[string]handler{"GET": a.state}},
 		{"/api/quota/rejected", map[string]handler{"GET": a.rejected}},
 		{"/api/quota/changes", map[string]handler{"GET": caughtUp(a.changes)}},
-	} {
+	}
+}
+
+// routes registers every path with its methods, and for each path the answer
+// to other methods, which ServeMux would give as plain text.
+func (a *api) routes(table []route) {
+	for _, route := range table {
 		var allow []string
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 			if h, ok := route.methods[method]; ok {

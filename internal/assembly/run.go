@@ -195,7 +195,7 @@ func (r *run) handler(engine *decider.Engine) (http.Handler, error) {
 			return nil, err
 		}
 	}
-	c := httpapi.Config{Engine: engine, Token: r.cfg.APIToken, Hosts: r.cfg.HTTPHosts, Registry: registry, Log: r.log}
+	c := httpapi.Config{Engine: engine, Version: Version, Token: r.cfg.APIToken, Hosts: r.cfg.HTTPHosts, Registry: registry, Log: r.log}
 	if !r.parts.Decides {
 		c.Engine = front{engine}
 		h, err := httpapi.New(c)
