@@ -39,18 +39,29 @@ func blocks(t *testing.T, text string) []block {
 	return all
 }
 
-// TestReadme runs README.md: every block of sh, in their order, against an
-// engine of its own, and holds what it prints against the block of text that
-// follows. There … stands for anything.
+// TestReadme runs the pages that are to be tried: every block of sh, in their
+// order, against an engine of its own, and holds what it prints against the
+// block of text that follows. There … stands for anything within a line, or,
+// alone, for any lines. A block of yaml that names a file is that file.
 func TestReadme(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join(repo(t), "README.md"))
+	for page, least := range map[string]int{"README.md": 5, "docs/CONFIGURATION.md": 8} {
+		t.Run(strings.ToLower(filepath.Base(page)), func(t *testing.T) { runPage(t, page, least) })
+	}
+}
+
+// runPage runs a page that has at least so many blocks of sh.
+func runPage(t *testing.T, page string, least int) {
+	text, err := os.ReadFile(filepath.Join(repo(t), page))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	script := "up\nsymlink examples -> $REPO/examples\nmkdir bin\nexec bash -c 'ln -s \"$(command -v quotashare)\" bin/quotashare'\n"
-	ran := 0
-	for i, all := 0, blocks(t, string(readme)); i < len(all); i++ {
+	files, ran := "", 0
+	for i, all := 0, blocks(t, string(text)); i < len(all); i++ {
+		if file, named := strings.CutPrefix(all[i].lang, "yaml "); named {
+			files += "-- " + file + " --\n" + all[i].text
+		}
 		if all[i].lang != "sh" {
 			continue
 		}
@@ -62,10 +73,10 @@ func TestReadme(t *testing.T) {
 			script += "stdout '" + pattern(all[i+1].text) + "'\n"
 		}
 	}
-	if ran < 5 {
-		t.Fatalf("README.md has %d blocks to run: is it still a guide?", ran)
+	if ran < least {
+		t.Fatalf("%s has %d blocks to run: is it still a guide?", page, ran)
 	}
-	write(t, filepath.Join(dir, "readme.txtar"), script)
+	write(t, filepath.Join(dir, "page.txtar"), script+files)
 	p := params(dir)
 	setup := p.Setup
 	p.Setup = func(env *testscript.Env) error {
@@ -88,8 +99,9 @@ func unquoteURLs(text string) string { return quotedURL.ReplaceAllString(text, `
 
 // pattern is the regular expression of an expected output: all of it.
 func pattern(text string) string {
-	quoted := regexp.QuoteMeta(strings.TrimSuffix(text, "\n"))
-	quoted = strings.NewReplacer("…", ".*", "\n", `\n`).Replace(quoted)
+	quoted := regexp.QuoteMeta(text)
+	quoted = strings.NewReplacer("\n…\n", `\n(?s:.*\n)?`, "…", ".*", "\n", `\n`).Replace(quoted)
+	quoted = strings.TrimSuffix(quoted, `\n`)
 	return `\A` + strings.ReplaceAll(quoted, "'", "''") + `\n*\z`
 }
 
