@@ -1,6 +1,7 @@
 package configfile_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -55,6 +56,17 @@ func understand(section, input string) (string, error) {
 	now[plans.DecisionSampleRate] = plans.SettingValue{N: 9, Origin: plans.Environment, From: "e"}
 	next, err := f.Settings(now, section == "pruned")
 	return fmt.Sprintf("%s\nbeside settings: %s\n", plans.AppendSettingsJSON(nil, &next), strings.Join(f.Others(configfile.Settings), ", ")), err
+}
+
+// Of what is nested as deep as may be, one level more is too deep.
+func TestDepth(t *testing.T) {
+	deep := strings.Repeat("- ", wire.MaxDepth-1) + "x"
+	if _, err := configfile.Read([]byte(deep)); err != nil {
+		t.Error(err)
+	}
+	if _, err := configfile.Read([]byte("- " + deep)); !errors.Is(err, wire.ErrDepth) {
+		t.Errorf("too deep is %v", err)
+	}
 }
 
 // TestDiffs compares two documents, which a line of --- parts.
