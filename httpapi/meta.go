@@ -33,11 +33,11 @@ func metaOf(r *http.Request) (Meta, wire.Faults) {
 		faults.Add(headerReason, problem)
 	}
 	if match := r.Header.Get("If-Match"); match != "" {
-		m.IfMatch = true
 		var err error
 		if m.ExpectedRevision, err = parseETag(match); err != nil {
 			faults.Add("If-Match", err.Error())
 		}
+		m.IfMatch = err == nil // one that cannot be read is a fault, and not a lost race too
 	}
 	return m, faults
 }

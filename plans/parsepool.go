@@ -94,7 +94,7 @@ func parseConnections(r wire.Reader) []Connection {
 	} else {
 		for _, id := range ids {
 			if ours.again(id) {
-				r.Fault("connectionIds", "has "+id+" twice")
+				r.Fault("connectionIds", "has "+wire.Show(id)+" twice: keep one")
 			}
 			connections = append(connections, Connection{ConnectionID: id, Weight: defaultWeight})
 		}
