@@ -16,6 +16,7 @@ import (
 
 type poolsCmd struct {
 	List   poolsListCmd   `cmd:"" default:"withargs" help:"List the pools."`
+	Show   poolsShowCmd   `cmd:"" help:"Show one pool, its keys, and who has used how much."`
 	Apply  poolsApplyCmd  `cmd:"" help:"Make the pools those of a file: shows what is different, then writes it."`
 	Export poolsExportCmd `cmd:"" help:"Print the pools as a file that apply reads."`
 	Delete poolsDeleteCmd `cmd:"" help:"Delete pools. What their keys consumed stays counted."`
@@ -126,10 +127,14 @@ func (d *poolsDeleteCmd) run(ctx context.Context, p program.Process) error {
 	}
 	return d.each(p.Stdout, "pool", d.IDs, func(id string) (string, error) {
 		_, err := e.send(ctx, http.MethodDelete, pathOf(poolsPath, id), e.header, nil)
-		var r *refused
-		if errors.As(err, &r) && r.Code == "not-found" {
-			err = missing("pool " + configfile.Show(id) + " does not exist: quotashare pools lists those that do")
-		}
-		return "deleted", err
+		return "deleted", noPool(id, err)
 	})
+}
+
+// noPool says that there is no such pool in words of this command line.
+func noPool(id string, err error) error {
+	if r := new(refused); errors.As(err, &r) && r.Code == "not-found" {
+		return missing("pool " + configfile.Show(id) + " does not exist: quotashare pools lists those that do")
+	}
+	return err
 }

@@ -29,6 +29,9 @@ func (w warning) String() string {
 type pool struct {
 	*plans.Pool `json:"-"`
 	Revision    uint64    `json:"revision"`
+	UpdatedAt   string    `json:"updatedAt"`
+	Actor       string    `json:"actor"`
+	Reason      string    `json:"reason"`
 	Enforcing   bool      `json:"enforcing"`
 	Warnings    []warning `json:"warnings"`
 }
@@ -40,19 +43,26 @@ func (c *client) pools(ctx context.Context) ([]pool, *listing, error) {
 	}
 	all := make([]pool, len(l.items))
 	for i, item := range l.items {
-		doc, err := wire.ParseJSON(item)
-		if err != nil {
-			return nil, nil, err
-		}
-		var faults wire.Faults
-		if all[i].Pool, faults = plans.ParsePool("", doc); len(faults) > 0 {
-			return nil, nil, fmt.Errorf("the engine has a pool that this program does not understand: %w", faults)
-		}
-		if err := readFields(item, &all[i]); err != nil {
+		if all[i], err = readPool(item); err != nil {
 			return nil, nil, err
 		}
 	}
 	return all, l, nil
+}
+
+// readPool reads a pool strictly: what this program does not understand it must
+// not write back.
+func readPool(view []byte) (pool, error) {
+	doc, err := wire.ParseJSON(view)
+	if err != nil {
+		return pool{}, err
+	}
+	document, faults := plans.ParsePool("", doc)
+	if err := faults.Err(); err != nil {
+		return pool{}, fmt.Errorf("the engine has a pool that this program does not understand: %w", err)
+	}
+	p := pool{Pool: document}
+	return p, readFields(view, &p)
 }
 
 // plan is the plan of a connection as the engine shows it.
