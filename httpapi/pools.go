@@ -180,6 +180,7 @@ func appendBinding(doc *wire.Writer, b *questions.Binding) {
 	doc.String(b.Unit.String())
 	doc.Name("window")
 	doc.String(b.Window.String())
+	optional(doc, "model", b.Model)
 	doc.End()
 }
 

@@ -55,6 +55,7 @@ type api struct {
 	log        *slog.Logger
 	metrics    *metrics
 	streams    streams
+	feed       *feed
 	mux        *http.ServeMux
 	spoolDir   string
 	streamIdle time.Duration
@@ -73,7 +74,12 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	f, err := newFeed(&c)
+	if err != nil {
+		return nil, err
+	}
 	a := &api{
+		feed:     f,
 		document: document, engine: c.Engine, guard: newGuard(c.Hosts, c.Token), log: c.Log, metrics: m,
 		mux: http.NewServeMux(), spoolDir: c.SpoolDir,
 		streamIdle: streamIdle, atOnce: answerAtOnce, stateWait: stateWait,
@@ -133,6 +139,7 @@ func (a *api) table(metricsPage http.Handler) []route {
 		{"/api/quota/events", map[string]handler{"POST": a.ingest}},
 		{"/api/quota/state", map[string]handler{"GET": a.state}},
 		{"/api/quota/rejected", map[string]handler{"GET": a.rejected}},
+		{"/api/quota/stream", map[string]handler{"GET": a.watch}},
 		{"/api/quota/changes", map[string]handler{"GET": caughtUp(a.changes)}},
 	}
 }

@@ -33,11 +33,17 @@ func (a *api) state(w http.ResponseWriter, r *http.Request) error {
 
 func stateDoc(s State, digest bool) *wire.Writer {
 	doc := new(wire.Writer)
+	doc.Object()
+	stateFields(doc, s, digest)
+	doc.End()
+	return doc
+}
+
+func stateFields(doc *wire.Writer, s State, digest bool) {
 	number := func(name string, n uint64) {
 		doc.Name(name)
 		doc.Uint(n)
 	}
-	doc.Object()
 	number("appliedSeq", s.AppliedSeq)
 	number("lastSeq", s.LastSeq)
 	number("lagMs", uint64(s.LagMs))
@@ -53,6 +59,4 @@ func stateDoc(s State, digest bool) *wire.Writer {
 	number("late", s.Counts.Late)
 	number("clamped", s.Counts.Clamped)
 	doc.End()
-	doc.End()
-	return doc
 }

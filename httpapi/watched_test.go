@@ -2,7 +2,13 @@ package httpapi
 
 import (
 	"context"
+	"slices"
 	"sync"
+
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/usage"
 )
 
 // watchedDouble is what happens in an engine of a test.
@@ -40,7 +46,11 @@ func (d *watchedDouble) Folded() (last, change uint64) {
 	return d.folded, change
 }
 
-func (d *watchedDouble) Process() string { return d.proc }
+func (d *watchedDouble) Process() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.proc
+}
 
 func (d *watchedDouble) Blocks(after uint64) (list []Block) {
 	d.mu.Lock()
@@ -51,4 +61,92 @@ func (d *watchedDouble) Blocks(after uint64) (list []Block) {
 		}
 	}
 	return list
+}
+
+// scene is a double whose state and usage move.
+type scene struct {
+	*double
+
+	mu      sync.Mutex
+	lastSeq uint64 // of the log
+	lost    bool   // there is no state
+	used    map[string]quota.Amount
+	asked   []string // the pools whose usage was asked for
+	panics  bool
+}
+
+func newScene() *scene {
+	s := &scene{double: newDouble(), used: map[string]quota.Amount{}}
+	s.proc = "p1"
+	return s
+}
+
+func (s *scene) Ready() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.lost
+}
+
+func (s *scene) State(context.Context, uint64, bool) (State, error) {
+	last, _ := s.Folded()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.panics {
+		panic("boom")
+	}
+	if s.lost {
+		return State{}, Refuse(ErrUnavailable, "the engine is starting: try again")
+	}
+	return State{AppliedSeq: last, LastSeq: max(s.lastSeq, last)}, nil
+}
+
+// Usage has a time that goes on with every look, as the real one has.
+func (s *scene) Usage(_ context.Context, pool string) (*usage.Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.used[pool]; !ok {
+		return nil, ErrNotFound
+	}
+	s.asked = append(s.asked, pool)
+	n := int64(len(s.asked))
+	return &usage.Snapshot{
+		PoolID: pool, GeneratedAt: n, AsOf: questions.AsOf{Seq: uint64(n), Time: n, LagMs: n},
+		Dimensions: []usage.Dimension{{Unit: quota.Requests, Window: quota.Hourly, ConsumedTotal: s.used[pool]}},
+	}, nil
+}
+
+func (s *scene) Pools() (list []Pool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range s.used {
+		list = append(list, Pool{Doc: &plans.Pool{ID: id}})
+	}
+	slices.SortFunc(list, func(a, b Pool) int {
+		if a.Doc.ID < b.Doc.ID {
+			return -1
+		}
+		return 1
+	})
+	return list
+}
+
+// use sets what was used of a pool, and makes the pool.
+func (s *scene) use(pool string, requests int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used[pool] = quota.Amount(requests * quota.Requests.Scale())
+}
+
+// change writes a change to the log; the state has it.
+func (s *scene) change(c Change) {
+	s.double.watchedDouble.mu.Lock()
+	defer s.double.watchedDouble.mu.Unlock()
+	s.log = append(s.log, c)
+	s.folded = c.Seq
+}
+
+func (s *scene) block(b Block) {
+	s.double.watchedDouble.mu.Lock()
+	defer s.double.watchedDouble.mu.Unlock()
+	s.rows = append(s.rows, b)
 }
