@@ -33,7 +33,7 @@ type vectorOp struct {
 	Cost        map[string]json.RawMessage // numbers, and usd as text
 }
 
-func TestVectors(t *testing.T) {
+func TestAttributionVectors(t *testing.T) {
 	data, err := os.ReadFile("testdata/attribution.json")
 	if err != nil {
 		t.Fatal(err)
