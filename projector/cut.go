@@ -8,7 +8,7 @@ import (
 // Cut writes everything that changed since the last cut, and the position it
 // changed at, into the batch. The caller commits it and then calls Committed;
 // until then no second cut may be taken. Cut reads what only the fold changes,
-// so it takes no lock and no reader waits for it.
+// so it holds no lock meanwhile and no reader waits for it.
 func (s *State) Cut(b Batch) error {
 	if s.last.Seq != 0 {
 		s.pos.Hash = HashOf(&s.last)
@@ -28,7 +28,12 @@ func (s *State) Cut(b Batch) error {
 }
 
 // Committed says that the last cut is in the store.
-func (s *State) Committed() { s.dedup.committed() }
+func (s *State) Committed() {
+	s.dedup.committed()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.minutes.committed()
+}
 
 // Unwritten is how many events with an id wait for a cut: a measure of the
 // next batch.

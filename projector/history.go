@@ -3,6 +3,7 @@ package projector
 import (
 	"encoding/binary"
 	"errors"
+	"sync/atomic"
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/quota"
@@ -40,47 +41,74 @@ func (x *used) add(y *used) {
 	}
 }
 
-// addHistory adds the amounts to the minute row of the pair at that place. The
-// rows themselves are in the store alone, which sums; here are the additions
-// since the last cut.
+// minutes are the additions to minute rows that the store may not have yet; the
+// rows themselves are in the store alone, which sums. Readers see them, under the
+// lock of the state.
+type minutes struct {
+	// fresh are the additions since the last cut, flying those of a cut whose
+	// commit is under way. The two take turns, so that neither has to grow again.
+	fresh, flying []historyRow
+	cutAt         uint64 // sequence that flying belongs to
+	// lent is set by a reader that goes on reading flying without the lock: it
+	// is not used again then.
+	lent atomic.Bool
+}
+
+// cut makes the fresh additions the flying ones.
+func (m *minutes) cut(seq uint64) {
+	m.fresh, m.flying = m.flying[:0], m.fresh
+	m.cutAt = seq
+}
+
+func (m *minutes) committed() {
+	if m.lent.Swap(false) {
+		m.flying = nil
+	}
+	m.flying = m.flying[:0]
+}
+
+// addHistory adds the amounts to the minute row of the pair at that place.
 //
 // A pair mostly adds to the row it added to last, so it remembers the place. The
 // row there tells whether it still is that one, as rows go with every cut.
 func (s *State) addHistory(place uint32, minute int64, kind events.Kind, cost *quota.Amounts) {
 	p := s.counters.pairs.at(place)
 	k := historyKey{minute: minute, conn: p.conn, key: p.key}
-	if p.row >= uint32(len(s.history)) || s.history[p.row].historyKey != k {
+	if rows := s.minutes.fresh; p.row >= uint32(len(rows)) || rows[p.row].historyKey != k {
 		p.row = s.historyPlace(k)
 	}
-	sums := &s.history[p.row].consumed
+	row := &s.minutes.fresh[p.row]
+	sums := &row.consumed
 	if kind == events.Adjustment {
-		sums = &s.history[p.row].adjusted
+		sums = &row.adjusted
 	}
 	for u := range sums {
 		sums[u] = quota.AddSat(sums[u], cost[u])
 	}
 }
 
-// historyPlace returns the place of the row in history and makes it when needed.
+// historyPlace returns the place of the fresh row and makes it when needed.
 func (s *State) historyPlace(k historyKey) uint32 {
 	i, ok := s.historyAt[k]
 	if !ok {
-		i = uint32(len(s.history))
+		i = uint32(len(s.minutes.fresh))
 		s.historyAt[k] = i
-		s.history = append(s.history, historyRow{historyKey: k})
+		s.minutes.fresh = append(s.minutes.fresh, historyRow{historyKey: k})
 	}
 	return i
 }
 
 func (s *State) cutHistory(b Batch) (err error) {
-	for i := range s.history {
-		row := &s.history[i]
+	s.mu.Lock()
+	s.minutes.cut(s.pos.Seq)
+	s.mu.Unlock()
+	clear(s.historyAt)
+	for i := range s.minutes.flying {
+		row := &s.minutes.flying[i]
 		s.keyBuf = appendHistoryKey(s.keyBuf[:0], row.historyKey)
 		s.valBuf = appendHistory(s.valBuf[:0], &row.used)
 		err = errors.Join(err, b.Merge(s.keyBuf, s.valBuf))
 	}
-	s.history = s.history[:0]
-	clear(s.historyAt)
 	return err
 }
 
@@ -93,9 +121,13 @@ func appendHistoryKey(dst []byte, k historyKey) []byte {
 
 // appendHistoryRun begins the keys of one day, connection and key.
 func appendHistoryRun(dst []byte, day int64, conn, key ref) []byte {
-	dst = binary.BigEndian.AppendUint32(append(dst, tagHistory), uint32(day))
-	dst = binary.BigEndian.AppendUint32(dst, uint32(conn))
+	dst = binary.BigEndian.AppendUint32(appendHistoryDay(dst, day), uint32(conn))
 	return binary.BigEndian.AppendUint32(dst, uint32(key))
+}
+
+// appendHistoryDay begins the keys of one day.
+func appendHistoryDay(dst []byte, day int64) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, tagHistory), uint32(day))
 }
 
 func decodeHistoryKey(key []byte) (k historyKey, err error) {

@@ -330,6 +330,12 @@ func (l *Loop) Digest(ctx context.Context) (seq uint64, digest Digest, err error
 	return seq, digest, err
 }
 
+// History returns the minute rows of the connections as of the last message
+// folded, see State.History. It waits for no commit and must be closed.
+func (l *Loop) History(connectionIDs []string) (*History, error) {
+	return l.state.History(l.store, connectionIDs)
+}
+
 // Wait returns when the message of that sequence is folded and visible, or with
 // the context's error, or ErrEnded.
 func (l *Loop) Wait(ctx context.Context, seq uint64) error { return l.progress.wait(ctx, seq) }

@@ -35,6 +35,7 @@ type State struct {
 	plans    map[ref]planEntry
 	settings settings
 	verdicts verdicts
+	minutes  minutes
 	// lastConfig is the sequence of the newest message under quota.config.>,
 	// folded or rejected: the next one must follow it.
 	lastConfig uint64
@@ -42,8 +43,7 @@ type State struct {
 	// Below is the fold's own; readers never look at it.
 	last       events.Message // at pos; its hash is computed when it is cut
 	dedup      *dedup
-	history    []historyRow
-	historyAt  map[historyKey]uint32 // places in history
+	historyAt  map[historyKey]uint32 // places in minutes.fresh
 	newIDs     [2]ref                // by table: ids up to here are written
 	dirtyConns []ref
 	dirtyConf  map[confKey]struct{}

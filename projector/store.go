@@ -19,6 +19,9 @@ type Position struct {
 // ErrFull says that a store has no room for a commit at the moment.
 var ErrFull = errors.New("the disk of the store is full")
 
+// ErrClosed says that a store, or a snapshot of it, is closed.
+var ErrClosed = errors.New("the store is closed")
+
 // HashOf returns what a position keeps of a message: its hash, or zero for one
 // that the broker forgets by itself. Such a message is rejected, and still the
 // last one applied until another comes; its absence must not look like another
@@ -43,6 +46,22 @@ type Reader interface {
 	Scan(from, to []byte, fn func(key, value []byte) error) error
 }
 
+// Snapshot is a store as it was at one moment, for readers beside the one that
+// commits. Its reads return ErrClosed once it or its store is closed.
+type Snapshot interface {
+	Reader
+	// Close lets the snapshot go; until then the store keeps what is deleted
+	// meanwhile. A second Close does nothing.
+	Close() error
+}
+
+// Snapshotter is what takes snapshots of a store.
+type Snapshotter interface {
+	// Snapshot may be called from any goroutine, also while a commit waits.
+	// ErrClosed means that the store is closed.
+	Snapshot() (Snapshot, error)
+}
+
 // Batch collects changes that become visible together or not at all. It copies
 // what it is given.
 type Batch interface {
@@ -60,10 +79,13 @@ type Batch interface {
 // after a crash the store may be at an older commit, never between two.
 type Store interface {
 	Reader
+	Snapshotter
 	NewBatch() Batch
 	// Commit writes the batch and closes it. ErrFull leaves all as it was, the
 	// batch too: the commit may be tried again.
 	Commit(Batch) error
+	// Close waits for the reads of snapshots that are under way, and closes
+	// the snapshots.
 	Close() error
 }
 

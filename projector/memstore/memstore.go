@@ -2,28 +2,36 @@
 package memstore
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/quotashare/quotashare/projector"
 )
 
-// Store keeps records in a sorted list of keys and a map. The zero Store is
-// empty and ready.
+// Store keeps records in a sorted list of keys and a map.
 type Store struct {
+	records
+	closed atomic.Bool
+}
+
+// records are what a store or a snapshot of it holds.
+type records struct {
 	mu     sync.RWMutex
 	values map[string]string
+	shared bool // a snapshot has the same map: the next commit makes its own
 	// sorted are the keys in order, nil when a commit has changed the set. A
 	// replay scans once at its end, so sorting then is cheaper than a tree.
 	sorted []string
 }
 
 // New returns an empty store.
-func New() *Store { return &Store{values: make(map[string]string)} }
+func New() *Store { return &Store{records: records{values: make(map[string]string)}} }
 
 // Get implements projector.Reader.
-func (s *Store) Get(key, dst []byte) ([]byte, bool, error) {
+func (s *records) Get(key, dst []byte) ([]byte, bool, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	v, ok := s.values[string(key)]
@@ -31,7 +39,7 @@ func (s *Store) Get(key, dst []byte) ([]byte, bool, error) {
 }
 
 // Scan implements projector.Reader. It sees the store as it was when it began.
-func (s *Store) Scan(from, to []byte, fn func(key, value []byte) error) error {
+func (s *records) Scan(from, to []byte, fn func(key, value []byte) error) error {
 	s.mu.Lock()
 	keys := s.between(string(from), string(to))
 	values := make([]string, len(keys))
@@ -48,7 +56,7 @@ func (s *Store) Scan(from, to []byte, fn func(key, value []byte) error) error {
 }
 
 // between returns the keys in [from, to).
-func (s *Store) between(from, to string) []string {
+func (s *records) between(from, to string) []string {
 	if s.sorted == nil {
 		s.sorted = make([]string, 0, len(s.values))
 		for k := range s.values {
@@ -61,6 +69,48 @@ func (s *Store) between(from, to string) []string {
 	return slices.Clone(s.sorted[lo:max(lo, hi)])
 }
 
+// snapshot is a projector.Snapshot.
+type snapshot struct {
+	of *Store
+	records
+	closed atomic.Bool
+}
+
+// Snapshot implements projector.Store. It copies nothing: the next commit does.
+func (s *Store) Snapshot() (projector.Snapshot, error) {
+	if s.closed.Load() {
+		return nil, projector.ErrClosed
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shared = true
+	return &snapshot{of: s, records: records{values: s.values, sorted: s.sorted}}, nil
+}
+
+func (n *snapshot) gone() bool { return n.closed.Load() || n.of.closed.Load() }
+
+// Get implements projector.Reader.
+func (n *snapshot) Get(key, dst []byte) ([]byte, bool, error) {
+	if n.gone() {
+		return dst, false, projector.ErrClosed
+	}
+	return n.records.Get(key, dst)
+}
+
+// Scan implements projector.Reader.
+func (n *snapshot) Scan(from, to []byte, fn func(key, value []byte) error) error {
+	if n.gone() {
+		return projector.ErrClosed
+	}
+	return n.records.Scan(from, to, fn)
+}
+
+// Close implements projector.Snapshot.
+func (n *snapshot) Close() error {
+	n.closed.Store(true)
+	return nil
+}
+
 // NewBatch implements projector.Store.
 func (s *Store) NewBatch() projector.Batch { return &batch{} }
 
@@ -68,6 +118,9 @@ func (s *Store) NewBatch() projector.Batch { return &batch{} }
 func (s *Store) Commit(b projector.Batch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.shared {
+		s.values, s.shared = maps.Clone(s.values), false
+	}
 	for _, op := range b.(*batch).ops {
 		if err := op.apply(s); err != nil {
 			return err
@@ -77,7 +130,10 @@ func (s *Store) Commit(b projector.Batch) error {
 }
 
 // Close implements projector.Store.
-func (s *Store) Close() error { return nil }
+func (s *Store) Close() error {
+	s.closed.Store(true)
+	return nil
+}
 
 type kind uint8
 

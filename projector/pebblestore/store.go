@@ -40,6 +40,7 @@ type Store struct {
 	// the store aside.
 	damage atomic.Pointer[error]
 	full   atomic.Bool // the last look at the disk found no room
+	taken  snapshots
 	cache  *pebble.Cache
 	lock   *pebble.Lock
 	o      Options
@@ -163,11 +164,15 @@ func (s *Store) sound() error {
 
 // Get implements projector.Reader.
 func (s *Store) Get(key, dst []byte) (value []byte, ok bool, err error) {
+	return s.get(s.db, key, dst)
+}
+
+func (s *Store) get(from pebble.Reader, key, dst []byte) (value []byte, ok bool, err error) {
 	defer recovered(&err)
 	if err := s.sound(); err != nil {
 		return dst, false, err
 	}
-	v, closer, err := s.db.Get(key)
+	v, closer, err := from.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return dst, false, nil
 	}
@@ -179,12 +184,16 @@ func (s *Store) Get(key, dst []byte) (value []byte, ok bool, err error) {
 }
 
 // Scan implements projector.Reader.
-func (s *Store) Scan(from, to []byte, fn func(key, value []byte) error) (err error) {
+func (s *Store) Scan(from, to []byte, fn func(key, value []byte) error) error {
+	return s.scan(s.db, from, to, fn)
+}
+
+func (s *Store) scan(r pebble.Reader, from, to []byte, fn func(key, value []byte) error) (err error) {
 	defer recovered(&err)
 	if err := s.sound(); err != nil {
 		return err
 	}
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 	if err != nil {
 		return unreadable("scan", err)
 	}
@@ -267,7 +276,7 @@ func (s *Store) Flush() error { return s.explain("flush", s.db.Flush()) }
 func (s *Store) Close() (err error) {
 	defer recovered(&err)
 	defer s.cache.Unref()
-	return errors.Join(s.explain("close", s.db.Close()), s.lock.Close())
+	return errors.Join(s.endSnapshots(), s.explain("close", s.db.Close()), s.lock.Close())
 }
 
 // batch is a pebble.Batch without the write options, which a batch ignores.

@@ -23,6 +23,9 @@ func Run(t *testing.T, open func() projector.Store) {
 	t.Run("uncommitted is unseen", func(t *testing.T) { unseen(t, open()) })
 	t.Run("scan is bounded and ordered", func(t *testing.T) { scan(t, open()) })
 	t.Run("scan ends with the callback's error", func(t *testing.T) { scanError(t, open()) })
+	t.Run("a snapshot sees no later commit", func(t *testing.T) { snapshot(t, open()) })
+	t.Run("closed snapshots and stores say so", func(t *testing.T) { closed(t, open()) })
+	t.Run("closing waits for readers", func(t *testing.T) { closeBesideReaders(t, open()) })
 	t.Run("random batches equal a map", func(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) { random(rt, open()) })
 	})
@@ -54,7 +57,7 @@ func commit(t fataler, s projector.Store, fill func(b projector.Batch) error) {
 }
 
 // all returns the records in [from, to) and checks their order.
-func all(t fataler, s projector.Store, from, to string) map[string]string {
+func all(t fataler, s projector.Reader, from, to string) map[string]string {
 	t.Helper()
 	got := map[string]string{}
 	last := ""
@@ -148,6 +151,7 @@ func random(t *rapid.T, s projector.Store) {
 	twin := map[string]string{}
 	key := rapid.StringMatching(`[a-e]{1,2}`)
 	for range rapid.IntRange(1, 6).Draw(t, "batches") {
+		old, before := take(t, s), maps.Clone(twin)
 		commit(t, s, func(b projector.Batch) error {
 			var err error
 			for range rapid.IntRange(0, 8).Draw(t, "ops") {
@@ -158,6 +162,10 @@ func random(t *rapid.T, s projector.Store) {
 		if d := cmp.Diff(twin, all(t, s, "\x00", "\xff")); d != "" {
 			t.Fatalf("after a batch: %s", d)
 		}
+		if d := cmp.Diff(before, all(t, old, "\x00", "\xff")); d != "" {
+			t.Fatalf("a snapshot from before the batch: %s", d)
+		}
+		must(t, old.Close())
 	}
 }
 
