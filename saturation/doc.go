@@ -24,6 +24,12 @@
 // Header names have no case. A reset that has passed or lies far ahead is
 // reported as it is said: what it is worth, the meter judges.
 //
+// # Meters
+//
+// Meter keeps what a provider says about one window: which reading continues
+// the cycle, which begins another, which is late or noise, and what part of the
+// use each key has.
+//
 // The package is pure: no clock, no IO, no floats. The same headers give the
 // same readings in the same order, whatever the order of the map, and no input
 // makes it panic.

@@ -129,25 +129,38 @@ var families = [...]string{
 	"x-ratelimit", "x-usage-ratelimit-",
 }
 
+// pick returns the headers that tell about limits.
 func pick(headers map[string]string) fields {
 	var all fields
 	for name, value := range headers {
-		if name == "" || !strings.Contains("aArRxX", name[:1]) {
+		if !mayTell(name) {
 			continue
 		}
 		lower := strings.ToLower(name)
-		if !slices.ContainsFunc(families[:], func(f string) bool { return strings.HasPrefix(lower, f) }) {
-			continue
+		if slices.ContainsFunc(families[:], func(f string) bool { return strings.HasPrefix(lower, f) }) {
+			if all == nil {
+				all = make(fields, 0, 16) // a response without limits costs nothing
+			}
+			all = append(all, field{lower, strings.TrimSpace(value)})
 		}
-		if all == nil {
-			all = make(fields, 0, 16)
-		}
-		all = append(all, field{lower, strings.TrimSpace(value)})
 	}
 	slices.SortFunc(all, func(a, b field) int {
-		return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.value, b.value))
+		if c := strings.Compare(a.name, b.name); c != 0 {
+			return c
+		}
+		return strings.Compare(a.value, b.value)
 	})
 	return all
+}
+
+// mayTell reports whether one of families begins like name. Most headers do
+// not, and one byte tells.
+func mayTell(name string) bool {
+	if name == "" {
+		return false
+	}
+	c := name[0] | 0x20 // lower case of a letter
+	return c == 'a' || c == 'r' || c == 'x'
 }
 
 // find returns the header whose name is the parts put together.

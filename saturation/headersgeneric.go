@@ -98,8 +98,8 @@ func (p *parser) draft() {
 	if !ok {
 		return
 	}
-	if strings.HasPrefix(f.value, "limit=") {
-		p.draft07(f)
+	if limit, ok := param(f, ',', "limit"); ok {
+		p.draft07(f, limit)
 		return
 	}
 	for rest := f.value; rest != ""; {
@@ -109,8 +109,7 @@ func (p *parser) draft() {
 	}
 }
 
-func (p *parser) draft07(f field) {
-	limit, _ := param(f, ',', "limit")
+func (p *parser) draft07(f, limit field) {
 	remaining, ok := param(f, ',', "remaining")
 	if !ok {
 		return
