@@ -60,10 +60,22 @@ type process struct {
 // start runs a program that serves, and returns when it says where.
 func start(t *testing.T, name string, args ...string) *process {
 	t.Helper()
+	return startWith(t, nil, name, args...)
+}
+
+// environment is what a program is given: the variables of whoever runs the tests
+// are not for it.
+func environment(t *testing.T, vars []string) []string {
+	t.Helper()
+	return append([]string{"HOME=" + os.Getenv("HOME"), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()}, vars...)
+}
+
+// startWith is start with variables such as QUOTA_MAX_LAG=5s.
+func startWith(t *testing.T, vars []string, name string, args ...string) *process {
+	t.Helper()
 	p := &process{t: t, stdout: newTranscript(), stderr: newTranscript(), exited: make(chan struct{})}
 	p.cmd = exec.Command(program(t, name), args...)
-	// The variables of whoever runs the tests are not for it.
-	p.cmd.Env = []string{"HOME=" + os.Getenv("HOME"), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()}
+	p.cmd.Env = environment(t, vars)
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -165,20 +165,24 @@ func pick(from object, key bool, into object) {
 // consumed themselves in rows of their own.
 func TestTheSnapshotHasTheNumbersOfTheDecision(t *testing.T) {
 	o := newOperator(t)
-	o.plan("c-1", "requests/monthly 500", "tokens/monthly 1000", "usd/monthly 0")
-	o.poolOf("team", []string{"c-1", "c-2"}, "alice 60 hard", "bob 1 soft", "carol 3 burst", "* 20 hard")
+	dims := []string{"requests/monthly 500", "tokens/monthly 1000", "usd/monthly 0"}
+	o.plan("c-1", dims...)
+	o.plan("d-1", dims...)
+	o.poolOf("shared", []string{"c-1", "c-2"}, "alice 60 hard", "bob 1 soft", "carol 3 burst", "* 20 hard")
+	o.poolOf("open", []string{"d-1", "d-2"}, "alice 40 hard", "bob 1 burst")
 	d := dice(t)
-	keys := []string{"alice", "bob", "carol", "dave", "erin"}
 	for range 10 {
 		var events []object
-		for range 8 {
-			e := used(keys[d.IntN(len(keys))], []string{"c-1", "c-2"}[d.IntN(2)], "tokens", fmt.Sprint(d.IntN(40)), month)
+		for range 16 {
+			key := []string{"alice", "bob", "carol", "dave", "erin"}[d.IntN(5)]
+			e := used(key, []string{"c-1", "c-2", "d-1", "d-2"}[d.IntN(4)], "tokens", fmt.Sprint(d.IntN(40)), month)
 			e["cost"].(object)["requests"] = json.Number(fmt.Sprintf("%d.%03d", d.IntN(15), d.IntN(1000)))
 			e["cost"].(object)["usd"] = json.Number(fmt.Sprintf("0.%09d", d.IntN(1_000_000_000)))
 			events = append(events, e)
 		}
 		o.consume(events...)
-		o.mustAgree("team", "c-1")
+		o.mustAgree("shared", "c-1")
+		o.mustAgree("open", "d-1")
 	}
 }
 
@@ -192,7 +196,11 @@ func (o operator) mustAgree(pool, connection string) {
 		o.t.Fatal(err)
 	}
 	for _, row := range doc.Usage["keys"].([]any) {
-		key, judged := row.(object)["apiKeyId"].(string), row.(object)["allocation"].(string)
+		key := row.(object)["apiKeyId"].(string)
+		judged, allocated := row.(object)["allocation"].(string)
+		if !allocated {
+			judged = key
+		}
 		if key == "*" {
 			continue // nobody asks as everybody
 		}
