@@ -81,6 +81,34 @@ func unreadable(t *testing.T, what string, r projector.Reader) {
 	}
 }
 
+// closing closes the store while a read is under way, which goes on to its end.
+func closing(t *testing.T, s projector.Store) {
+	commit(t, s, set("ab", "1"))
+	first, second := take(t, s), take(t, s)
+	done, n := make(chan error, 1), 0
+	must(t, first.Scan([]byte("a"), []byte("z"), func(_, _ []byte) error {
+		if n++; n > 1 {
+			return nil
+		}
+		go func() { done <- s.Close() }()
+		for { // until it is closing
+			snap, err := s.Snapshot()
+			if errors.Is(err, projector.ErrClosed) {
+				break
+			}
+			if err := errors.Join(err, snap.Close()); err != nil {
+				return err
+			}
+		}
+		unreadable(t, "another snapshot of a closing store", second)
+		return nil
+	}))
+	if n != 2 {
+		t.Errorf("the read under way saw %d records, want 2", n)
+	}
+	must(t, <-done)
+}
+
 // closeBesideReaders closes the store while others read snapshots: they see
 // everything or ErrClosed.
 func closeBesideReaders(t *testing.T, s projector.Store) {

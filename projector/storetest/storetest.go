@@ -25,6 +25,7 @@ func Run(t *testing.T, open func() projector.Store) {
 	t.Run("scan ends with the callback's error", func(t *testing.T) { scanError(t, open()) })
 	t.Run("a snapshot sees no later commit", func(t *testing.T) { snapshot(t, open()) })
 	t.Run("closed snapshots and stores say so", func(t *testing.T) { closed(t, open()) })
+	t.Run("a closing store lets no read begin", func(t *testing.T) { closing(t, open()) })
 	t.Run("closing waits for readers", func(t *testing.T) { closeBesideReaders(t, open()) })
 	t.Run("random batches equal a map", func(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) { random(rt, open()) })
