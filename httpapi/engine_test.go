@@ -31,6 +31,7 @@ type double struct {
 	fail     error // of every write
 	rejects  []events.Rejected
 	decide   func(q questions.Question, r *questions.Reply)
+	used     *usage.Snapshot // of every pool; nil = nothing was used
 }
 
 type message struct {
@@ -186,6 +187,9 @@ func (d *double) TryPool(id string, change PoolChange, m Meta) (Trial, error) {
 func (d *double) Usage(_ context.Context, id string) (*usage.Snapshot, error) {
 	if _, ok := d.Pool(id); !ok {
 		return nil, ErrNotFound
+	}
+	if d.used != nil {
+		return d.used, nil
 	}
 	return &usage.Snapshot{PoolID: id, GeneratedAt: 1_700_000_000_000, AsOf: questions.AsOf{Seq: 7, Time: 1_700_000_000_000}}, nil
 }

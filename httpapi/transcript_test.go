@@ -17,6 +17,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/httpapi/openapitest"
 )
 
 // The transcripts are what callers and the engine see. Commands:
@@ -26,8 +27,9 @@ import (
 //	                  answer: status, the headers that carry meaning, the body
 //	published         what the engine was told to publish since the last time
 //	metas             who wrote configuration and why, since the last time
-//	engine ready | not-ready | up | down | broken | reject
+//	engine ready | not-ready | up | down | broken | reject | full
 //
+// Every request and answer is held against the OpenAPI document too.
 // What differs from run to run is shown as <id>, <now>.
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/transcripts", func(t *testing.T, file string) {
@@ -83,6 +85,8 @@ func (d *double) become(t *testing.T, what string) {
 		d.fail = ErrTooLarge
 	case "conflict":
 		d.fail = Refuse(ErrConflict, "connection %q is in pool %q: take it out there first", "acct-1", "other")
+	case "full":
+		d.fill()
 	case "reject":
 		d.rejects = append(d.rejects, events.Rejected{
 			Seq: 5, Index: len(d.rejects), Subject: "quota.consumption", Reason: events.Invalid,
@@ -145,8 +149,19 @@ func serve(t *testing.T, d *double, c Config, change ...func(*server)) *server {
 	return srv
 }
 
-// transcript sends a request as it is written and shows the answer.
+// transcript sends a request as it is written, holds what comes back against the
+// OpenAPI document, and shows it.
 func (s *server) transcript(t *testing.T, input string) string {
+	t.Helper()
+	resp, answer := s.send(t, input)
+	if err := openAPI(t).Check(exchange(input, resp, answer)); err != nil {
+		t.Error(err)
+	}
+	return shown(resp, answer)
+}
+
+func (s *server) send(t *testing.T, input string) (*http.Response, string) {
+	t.Helper()
 	head, body, _ := strings.Cut(input+"\n", "\n\n")
 	body = strings.TrimSuffix(body, "\n")
 	line, headers, _ := strings.Cut(strings.TrimSuffix(head, "\n"), "\n")
@@ -159,11 +174,18 @@ func (s *server) transcript(t *testing.T, input string) string {
 	for h := range strings.Lines(headers) {
 		fmt.Fprintf(&b, "%s\r\n", strings.TrimSpace(h))
 	}
-	fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", len(body), body)
-	resp, answer := s.raw(t, b.Bytes())
+	if !strings.Contains(strings.ToLower(headers), "transfer-encoding:") {
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(body))
+	}
+	fmt.Fprintf(&b, "\r\n%s", body)
+	return s.raw(t, b.Bytes())
+}
+
+// shown is an answer as the transcripts have it.
+func shown(resp *http.Response, answer string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d\n", resp.StatusCode)
-	for _, name := range []string{"Allow", "ETag", "Location", "Retry-After", "WWW-Authenticate"} {
+	for _, name := range openapitest.Meaning {
 		if v := resp.Header.Get(name); v != "" {
 			fmt.Fprintf(&out, "%s: %s\n", name, v)
 		}

@@ -31,6 +31,7 @@ var Boundaries = []Boundary{
 	{"projector/storetest", words("projector", "events", "wire", "quota"), "one suite for every store, so none is known here"},
 	{"natsapi", words("questions", "wire"), "a door carries questions and judges nothing"},
 	{"httpapi", words("events", "plans", "questions", "usage", "wire", "quota"), "a door carries documents and judges nothing"},
+	{"httpapi/openapitest", nil, "it holds a server to its document, and knows neither"},
 	{"ingest", words("events"), "the log stores bytes, and knows of events only the names of their subjects"},
 	{"config", words("quota"), "configuration is data, and reads no environment"},
 	{"trace", words("quota", "wire"), "a file becomes events; where they go, others know"},
@@ -61,6 +62,7 @@ var Owners = []Owner{
 	{"github.com/cockroachdb/pebble", words("projector/pebblestore", "ingest"), "one store speaks Pebble; ingest takes its file lock"},
 	{"github.com/vmihailenco/msgpack", words("wire"), "one package reads encodings"},
 	{"github.com/alecthomas/kong", words("cmd", "internal/program"), "command lines belong to programs"},
+	{"github.com/santhosh-tekuri/jsonschema", words("httpapi/openapitest"), "schemas judge in tests alone"},
 	{"github.com/lmittmann/tint", words("cmd", "internal/program"), "colours belong to programs"},
 }
 
