@@ -3,6 +3,8 @@ package projector_test
 import (
 	"fmt"
 	"testing"
+
+	"github.com/quotashare/quotashare/projector"
 )
 
 // largePool makes a pool whose keys all have an allocation, used every
@@ -40,6 +42,14 @@ func BenchmarkUsage(b *testing.B) {
 		b.Run(name+"/locked", func(b *testing.B) {
 			for b.Loop() {
 				s.TakeUsage("p")
+			}
+		})
+		b.Run(name+"/burn", func(b *testing.B) {
+			l := projector.NewLoop(s.State, s.store, nil)
+			for b.Loop() {
+				if _, _, err := l.Usage("p", start); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

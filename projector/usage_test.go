@@ -17,12 +17,14 @@ import (
 type scene struct {
 	testing.TB
 	*projector.State
-	seq uint64
-	now int64
+	store projector.Store
+	seq   uint64
+	now   int64
 }
 
 func newScene(t testing.TB) *scene {
-	return &scene{TB: t, State: projector.NewState(memstore.New()), now: start}
+	store := memstore.New()
+	return &scene{TB: t, State: projector.NewState(store), store: store, now: start}
 }
 
 func (s *scene) publish(subject, body string) {

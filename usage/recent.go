@@ -87,7 +87,7 @@ func (r *Recent) addOthers() {
 	for u := range r.all {
 		rest := slices.Clone(r.all[u])
 		for i := range r.s.Keys {
-			if !r.s.Keys[i].Own || i == others || rest == nil {
+			if !r.s.Keys[i].Own || rest == nil {
 				continue
 			}
 			for m, amount := range r.rows[i][u] {

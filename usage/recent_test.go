@@ -89,17 +89,17 @@ func TestRecentTakesSixtyMinutes(t *testing.T) {
 	}
 }
 
-// A key whose rows are read a moment after the total's may have more of them.
-func TestRecentOfOthersIsNeverNegative(t *testing.T) {
-	s := observed()
+// A key may be called what stands for all others; it is one of them.
+func TestRecentOfAKeyNamedAsAllOthers(t *testing.T) {
+	s := &Snapshot{AsOf: questions.AsOf{Time: noon}, Keys: []Key{{ID: "*"}}, Dimensions: []Dimension{{Unit: quota.Tokens, Uses: make([]Use, 1)}}}
 	r := NewRecent(s)
-	r.AddTotal(noon-120_000, tokens(6000))
 	for _, time := range []int64{noon - 120_000, noon - 60_000} {
-		r.Add(0, time, quota.Amounts{quota.Tokens: 9000, quota.USD: 5})
+		r.AddTotal(time, tokens(6000))
+		r.Add(0, time, tokens(600))
 	}
 	r.Finish()
-	if got := s.Dimensions[0].Uses; got[1].Rate != 0 || got[0].Rate != 150_000 {
-		t.Errorf("a and * use %d and %d", got[0].Rate, got[1].Rate)
+	if got := s.Dimensions[0].Uses[0].Rate; got != 10_000 {
+		t.Errorf("got %d", got)
 	}
 }
 
