@@ -3,8 +3,10 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -86,6 +88,28 @@ func (o operator) mustListAll(list, field string) {
 	}
 	if want := slices.Sorted(slices.Values(lookalikes)); !slices.Equal(got, want) {
 		o.t.Errorf("%s are %q, want %q", list, got, want)
+	}
+}
+
+// Whoever creates a pool is told where it is.
+func TestTheLocationOfANewPoolLeadsToIt(t *testing.T) {
+	o := newOperator(t)
+	for _, id := range lookalikes {
+		doc := text(t, object{"id": id, "name": "pool of " + id, "provider": "custom", "connectionIds": []string{id}})
+		r, err := http.NewRequestWithContext(deadline(t), "POST", o.http+apiPath("pools"), strings.NewReader(doc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		var got struct{ Pool struct{ ID string } }
+		decode(t, o.mustCall("GET", answer.Header.Get("Location"), ""), &got)
+		if answer.StatusCode != 201 || got.Pool.ID != id {
+			t.Errorf("%q: %d, at %s is %q", id, answer.StatusCode, answer.Header.Get("Location"), got.Pool.ID)
+		}
 	}
 }
 

@@ -80,9 +80,18 @@ func (a *api) createPool(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	made.Warnings = append(made.Warnings, plans.UnknownPoolFields(doc)...)
-	w.Header().Set("Location", "/api/quota/pools/"+url.PathEscape(p.ID))
+	w.Header().Set("Location", poolPath(p.ID))
 	writePool(w, http.StatusCreated, made)
 	return nil
+}
+
+// poolPath returns the path of a pool. Of the characters that stand for themselves
+// in a path only those two names have another meaning.
+func poolPath(id string) string {
+	if id == "." || id == ".." {
+		return "/api/quota/pools/" + strings.ReplaceAll(id, ".", "%2E")
+	}
+	return "/api/quota/pools/" + url.PathEscape(id)
 }
 
 // dress gives a new pool what its document left out. The time it was created may
@@ -239,8 +248,9 @@ func (a *api) poolConflict(p *plans.Pool) *fault {
 }
 
 func idTaken(id string) *fault {
-	f := conflict("id is " + quote(id) + ", which another pool has: choose another, or leave it out to have one made")
-	f.faults.Add("id", "is taken")
+	problem := "is " + quote(id) + ", which another pool has: choose another, or leave it out to have one made"
+	f := conflict("id " + problem)
+	f.faults.Add("id", problem)
 	return f
 }
 
