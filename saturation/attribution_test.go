@@ -145,6 +145,21 @@ func TestMemoryPerKey(t *testing.T) {
 	}
 }
 
+// TestMemoryOfFewKeys, as most of thousands of meters have.
+func TestMemoryOfFewKeys(t *testing.T) {
+	before := heap()
+	meters := make([]*Meter, 1_000)
+	for i := range meters {
+		meters[i] = NewMeter(quota.FiveHour)
+		meters[i].Read(Observation{At: start, ResetAt: start + 3_600_000}, vectorTTL)
+		use(meters[i], 1, start, 1)
+	}
+	if each := (heap() - before) / 1_000; each > 3_072 {
+		t.Errorf("a meter with one key takes %d bytes", each)
+	}
+	runtime.KeepAlive(meters)
+}
+
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()

@@ -61,9 +61,16 @@ func (p *pair) drawReading() Observation {
 	}
 }
 
-func (p *pair) read() {
-	p.step()
+// drawReturn draws one of the remembered window, near what it had then.
+func (p *pair) drawReturn() Observation {
+	m := p.m
 	o := p.drawReading()
+	o.ResetAt = max(0, m.Other.ResetAt+rapid.SampledFrom([]int64{0, 1_900, 60_000, 60_001, -60_000, -60_001}).Draw(p.t, "jitter"))
+	o.Used = max(0, max(m.Used, m.Other.Used)+rapid.SampledFrom([]quota.Amount{-1, 0, 1, 2 * point}).Draw(p.t, "rise"))
+	return o
+}
+
+func (p *pair) read(o Observation) {
 	p.twin.log = append(p.twin.log, twinOp{reading: &o})
 	want := p.twin.state()
 	if as, tooFar := p.m.Read(o, p.twin.ttl); as.String() != want.last || tooFar != want.tooFar {
@@ -75,8 +82,11 @@ func (p *pair) use() {
 	p.step()
 	t := p.t
 	op := twinOp{
-		key:    uint32(rapid.IntRange(0, twinKeys-1).Draw(t, "key")),
-		at:     p.now - rapid.SampledFrom([]int64{0, 0, 1, 600_000}).Draw(t, "late"),
+		key: uint32(rapid.IntRange(0, twinKeys-1).Draw(t, "key")),
+		at: rapid.OneOf(
+			rapid.Map(rapid.SampledFrom([]int64{0, 1, 600_000, -120_000}), func(late int64) int64 { return p.now - late }),
+			rapid.SampledFrom([]int64{p.m.ResetAt - 1, p.m.ResetAt, p.m.ResetAt + 1}),
+		).Draw(t, "time"),
 		priced: rapid.SampledFrom([]bool{true, true, true, false}).Draw(t, "priced"),
 		cost: quota.Amounts{
 			quota.Requests: quota.Amount(rapid.SampledFrom([]int64{1_000, 1_000, 0}).Draw(t, "requests")),
@@ -102,8 +112,9 @@ func TestAgainstLog(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPair(t)
 		t.Repeat(map[string]func(*rapid.T){
-			"read":    func(*rapid.T) { p.read() },
-			"read 2":  func(*rapid.T) { p.read() },
+			"read":    func(*rapid.T) { p.step(); p.read(p.drawReading()) },
+			"return":  func(*rapid.T) { p.step(); p.read(p.drawReturn()) },
+			"at once": func(*rapid.T) { p.read(p.drawReading()) },
 			"use":     func(*rapid.T) { p.use() },
 			"commit":  func(*rapid.T) { p.store.commit(p.m) },
 			"restart": func(*rapid.T) { p.restart() },
@@ -155,4 +166,36 @@ func (p *pair) part(now int64, u Usage) quota.Amount {
 		return 0
 	}
 	return p.m.Part(u)
+}
+
+// TestNothingIsLostOrInvented: under any interleaving of usage, of any size, and
+// readings, the parts and what is nobody's make up the level, and of the pot
+// only what is rounded off is nobody's.
+func TestNothingIsLostOrInvented(t *testing.T) {
+	const keys = 40
+	rapid.Check(t, func(t *rapid.T) {
+		p := newPair(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"read": func(*rapid.T) { p.step(); p.read(p.drawReading()) },
+			"use": func(t *rapid.T) {
+				some := rapid.Map(rapid.OneOf(rapid.Int64Range(0, 10), rapid.Int64Min(0)), func(a int64) quota.Amount { return quota.Amount(a) })
+				cost := quota.Amounts{some.Draw(t, "requests"), some.Draw(t, "tokens"), some.Draw(t, "usd"), 0}
+				p.m.Use(rapid.Uint32Range(0, keys-1).Draw(t, "key"), p.now, &cost, rapid.Bool().Draw(t, "priced"))
+			},
+			"": func(t *rapid.T) {
+				m := p.m
+				parts, counted := quota.Amount(0), m.LocalTotal() != Usage{}
+				for key := range uint32(keys) {
+					parts += m.Part(m.Local(key))
+				}
+				points, ok := m.Unattributed(p.now, p.twin.ttl)
+				if l, _ := m.At(p.now, p.twin.ttl); ok && p.now < m.PartsUntil() && (points < 0 || parts+points != l.Used) {
+					t.Fatalf("parts %d and %d of nobody are not %d", parts, points, l.Used)
+				}
+				if _, all := m.weigh(Usage{}); parts > m.Pot || counted && all > 0 && parts <= m.Pot-keys {
+					t.Fatalf("parts %d of a pot of %d", parts, m.Pot)
+				}
+			},
+		})
+	})
 }

@@ -7,8 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quotashare/quotashare/fairshare"
 	"github.com/quotashare/quotashare/quota"
 )
+
+// A decision takes a meter's levels as they are.
+var _ = fairshare.Level(Level{})
 
 // vectorTTL is the life-time of a signal in the vectors.
 const vectorTTL = 30_000

@@ -79,8 +79,8 @@ func TestOnlyChangedRowsAreWritten(t *testing.T) {
 		use(m, key, start, 1)
 	}
 	s.commit(m)
-	if s.writes != 1_000 || m.Changed() {
-		t.Fatalf("%d rows written, changed %t", s.writes, m.Changed())
+	if from, to := m.Dropped(); s.writes != 1_000 || m.Changed() || from != to {
+		t.Fatalf("%d rows written, changed %t, cycles %d to %d to be dropped", s.writes, m.Changed(), from, to)
 	}
 	use(m, 7, start, 1)
 	use(m, 7, start, 1)
@@ -210,7 +210,7 @@ func TestRowsOfOtherCyclesAreRefused(t *testing.T) {
 			t.Errorf("cycle %d, %+v: %v", s.cycle, s.u, err)
 		}
 	}
-	if m.Changed() {
+	if from, to := m.Dropped(); m.Changed() || from != to {
 		t.Error("what was loaded is changed")
 	}
 	m.ChangedRows(func(uint64, uint32, Usage) { t.Error("a loaded row is changed") })
