@@ -19,8 +19,8 @@ const (
 // twice, late, from several gateways and with resets that jitter; Read decides
 // what each one is.
 //
-// The caller brings three things in log order: each reading (Read), each
-// consumption of the connection (Use), and the life-time of a signal. Both are
+// The caller brings, in log order, each reading with the life-time that a signal
+// has there (Read), and each consumption of the connection (Use). What follows is
 // plain arithmetic, so a replay of the log ends in the same meter.
 //
 // # How a fold keeps meters
@@ -40,12 +40,13 @@ const (
 //	m.Saved()
 //
 // so a new cycle costs one range however many keys it had. Restore and PutRow
-// load a meter again. A digest takes the Head, without Number, and all Rows in
-// the order of the keys' names.
+// load a meter again. A digest takes the Head with Number 0, and the Rows of the
+// open cycle and then of the next, each in the order of the keys' names: numbers
+// and handles are the store's.
 //
 // Keys are handles of the caller's. A row takes 32 bytes and its place in the
-// index 10 to 21; neither has a pointer. Reading methods may run together;
-// others, and Saved, alone.
+// index 10 to 21; neither has a pointer. Read, Use, PutRow and Saved run alone;
+// what only looks may run beside others that do.
 type Meter struct {
 	Head
 	width   int64  // W, ms
