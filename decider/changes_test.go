@@ -2,6 +2,7 @@ package decider
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -127,5 +128,59 @@ func TestChangesLeaveOutWhatTheLogForgot(t *testing.T) {
 	}
 	if last, change := r.Folded(); last != seqs[2] || change != seqs[2] {
 		t.Errorf("folded %d, changed %d, want %d", last, change, seqs[2])
+	}
+}
+
+// TestAPageOfLargeChangesIsShort, and nothing is left out between pages.
+func TestAPageOfLargeChangesIsShort(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", nil)
+	const n = 12
+	for i := range n {
+		r.write("quota.config.pool.p", fmt.Sprintf(`{"id":"p","n":%d,"pad":%q}`, i, strings.Repeat("x", 900_000)), events.HeaderConfig, "put")
+	}
+	seen, sizes := 0, []int{}
+	for after, next := uint64(0), uint64(1); next != 0; after = next {
+		list, more, err := r.Changes(r.within(), after, 1000)
+		r.must(err)
+		for _, c := range list {
+			if !strings.Contains(string(c.Document), fmt.Sprintf(`"n":%d,`, seen)) {
+				t.Errorf("change %d is %.40s", seen, c.Document)
+			}
+			seen++
+		}
+		sizes, next = append(sizes, len(list)), more
+	}
+	if seen != n || len(sizes) != 2 || sizes[0] != maxChanges/900_000+1 {
+		t.Errorf("%d changes in pages of %v", seen, sizes)
+	}
+}
+
+// TestARefusalOfAnotherLogIsNone: the list of rejected events may have one of a
+// log that was rolled back, at the same place.
+func TestARefusalOfAnotherLogIsNone(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", nil)
+	p, err := r.putPool(r.within(), team("p", "c"), httpapi.Meta{})
+	r.must(err)
+	c, _, err := r.Changes(r.within(), 0, 1)
+	r.must(err)
+	r.stop()
+	r = start(t, nc, r.dir, nil) // it remembers no verdicts
+	for _, other := range []events.Rejected{
+		{Seq: p.Revision, Time: c[0].Time + 1, Subject: c[0].Subject, Reason: events.ConfigInvalid},
+		{Seq: p.Revision, Time: c[0].Time, Subject: "quota.config.pool.q", Reason: events.ConfigInvalid},
+		{Seq: p.Revision, Time: c[0].Time, Subject: c[0].Subject, Reason: events.ConfigInvalid},
+	} {
+		rejected, err := r.js.Stream(r.within(), events.RejectedStream)
+		r.must(err)
+		r.must(rejected.Purge(r.within()))
+		_, err = r.js.Publish(r.within(), events.RejectedSubject(p.Revision, 0), other.AppendJSON(nil))
+		r.must(err)
+		list, _, err := r.Changes(r.within(), 0, 1)
+		r.must(err)
+		if same := other.Time == c[0].Time && other.Subject == c[0].Subject; same != (list[0].Rejected != nil) {
+			t.Errorf("%s of %d: %+v", other.Subject, other.Time, list[0].Rejected)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -155,6 +156,53 @@ func TestUsageIsMadeOnceForAll(t *testing.T) {
 			}
 		}
 	})
+}
+
+// during is an answer that something happens to with its first write.
+type during struct {
+	*httptest.ResponseRecorder
+	once func()
+}
+
+func (d *during) Write(p []byte) (int, error) {
+	if f := d.once; f != nil {
+		d.once = nil
+		f()
+	}
+	return d.ResponseRecorder.Write(p)
+}
+
+// TestOnlyTheNewestUsageIsSent: what changes while a client takes what comes
+// before it is sent as it is then. Of pools that are no more nothing is kept.
+func TestOnlyTheNewestUsageIsSent(t *testing.T) {
+	h := prepare(t, Config{Engine: newScene()})
+	b := newBoard(h.api.feed)
+	sheetOf := func(pool string, version uint64, doc string) sheet {
+		return sheet{pool: pool, version: version, doc: []byte(doc)}
+	}
+	b.usage, b.usageAt = []sheet{sheetOf("a", 1, "a1"), sheetOf("b", 2, "b1"), sheetOf("c", 3, "c1")}, 3
+	answer := &during{ResponseRecorder: httptest.NewRecorder(), once: func() {
+		b.usage, b.usageAt = []sheet{sheetOf("a", 1, "a1"), sheetOf("b", 4, "b2")}, 4
+	}}
+	w := &watcher{feed: h.api.feed, board: b, wants: eventNames, w: answer, rc: http.NewResponseController(answer), usage: map[string]uint64{}}
+	for range 3 {
+		if err := w.sendUsage(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for line := range strings.Lines(answer.Body.String()) {
+		if data, ok := strings.CutPrefix(line, "data: "); ok {
+			got = append(got, strings.TrimSpace(data))
+		}
+	}
+	if !slices.Equal(got, []string{"a1", "b2"}) {
+		t.Errorf("sent %q", got)
+	}
+	b.usage, b.usageAt = []sheet{sheetOf("b", 5, "b3")}, 5
+	if err := w.sendUsage(); err != nil || len(w.usage) != 1 {
+		t.Errorf("%v; kept of %v, want b alone", err, w.usage)
+	}
 }
 
 // TestStreamMetrics count what is open, sent and cut.
