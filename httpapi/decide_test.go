@@ -56,7 +56,7 @@ func TestDecideStatus(t *testing.T) {
 	d.decide = func(q questions.Question, r *questions.Reply) {
 		switch q.APIKeyID {
 		case "blocked":
-			*r = questions.Reply{Reason: "fair-share", HTTPStatus: 429, RetryAfterMs: 1500}
+			*r = questions.Reply{DecisionID: "d1", Reason: "fair-share", HTTPStatus: 429}
 		case "old":
 			r.Err = &questions.Error{Code: questions.CodeAtTooOld, Message: "at is too old: use replay"}
 		case "bug":
@@ -84,7 +84,7 @@ func TestDecideStatus(t *testing.T) {
 func TestDecideMemoryIsNotShared(t *testing.T) {
 	d := newDouble()
 	d.decide = func(q questions.Question, r *questions.Reply) {
-		r.HTTPStatus, r.RetryAfterMs = 200, -1
+		r.HTTPStatus, r.Reason, r.Allow = 200, "ok", true
 		r.DecisionID = "for-" + q.APIKeyID
 		if q.APIKeyID == "first" {
 			r.Detail, r.Alternatives, r.WouldBlock = "detail", []string{"other"}, true
