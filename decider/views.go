@@ -14,12 +14,31 @@ func (e *Engine) Usage(_ context.Context, poolID string) (*usage.Snapshot, error
 		return nil, errNoState
 	}
 	clock := e.now()
-	u, ok := p.state.Usage(poolID, clock)
+	u, ok, err := p.loop.Usage(poolID, clock)
+	if err != nil {
+		return nil, ended(err)
+	}
 	if !ok {
 		return nil, httpapi.ErrNotFound
 	}
 	u.AsOf.LagMs, _ = p.loop.Lag(clock)
 	return u, nil
+}
+
+// History implements httpapi.Views.
+func (e *Engine) History(_ context.Context, q usage.Query) (*usage.History, error) {
+	p := e.current.Load()
+	if p == nil {
+		return nil, errNoState
+	}
+	h, ok, err := p.loop.UsageHistory(q)
+	if err != nil {
+		return nil, ended(err)
+	}
+	if !ok {
+		return nil, httpapi.ErrNotFound
+	}
+	return h, nil
 }
 
 // Connections implements httpapi.Views.

@@ -159,6 +159,9 @@ type Configuration interface {
 type Views interface {
 	// Usage returns how a pool stands; ErrNotFound when there is none.
 	Usage(ctx context.Context, poolID string) (*usage.Snapshot, error)
+	// History returns a pool's use by time; ErrNotFound when there is no such
+	// pool. The query is normalized.
+	History(ctx context.Context, q usage.Query) (*usage.History, error)
 	// Connections and Keys return all that are known, by id.
 	Connections() []Connection
 	Keys() []Key

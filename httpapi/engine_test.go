@@ -194,6 +194,18 @@ func (d *double) Usage(_ context.Context, id string) (*usage.Snapshot, error) {
 	return &usage.Snapshot{PoolID: id, GeneratedAt: 1_700_000_000_000, AsOf: questions.AsOf{Seq: 7, Time: 1_700_000_000_000}}, nil
 }
 
+func (d *double) History(_ context.Context, q usage.Query) (*usage.History, error) {
+	if _, ok := d.Pool(q.PoolID); !ok {
+		return nil, ErrNotFound
+	}
+	h := usage.NewHistory(&q)
+	h.Rows[0].Total[quota.Requests] = 1500
+	h.Rows[0].PerKey = []usage.KeyAmounts{{APIKeyID: "alice", Amounts: quota.Amounts{quota.Requests: 1000, quota.Tokens: 7000}}}
+	h.Rows[0].Unlisted[quota.Requests] = 500
+	h.Rows[0].Adjusted = quota.Amounts{-1000, 1000, -1_000_000_000, 1_000_000}
+	return h, nil
+}
+
 func (d *double) Connections() []Connection {
 	return []Connection{
 		{ConnectionID: "k-1", Provider: "kimi", PoolID: "team", Source: plans.Catalogue, Keys: 2, LastEventAt: 1_700_000_000_000},

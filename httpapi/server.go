@@ -128,6 +128,7 @@ func (a *api) table(metricsPage http.Handler) []route {
 		{"/api/quota/pools", map[string]handler{"GET": caughtUp(a.listPools), "POST": caughtUp(a.createPool)}},
 		{"/api/quota/pools/{id}", map[string]handler{"GET": caughtUp(a.getPool), "PATCH": caughtUp(a.patchPool), "DELETE": caughtUp(a.deletePool)}},
 		{"/api/quota/pools/{id}/usage", map[string]handler{"GET": caughtUp(a.poolUsage)}},
+		{"/api/quota/pools/{id}/history", map[string]handler{"GET": caughtUp(a.poolHistory)}},
 		{"/api/quota/connections", map[string]handler{"GET": caughtUp(a.listConnections)}},
 		{"/api/quota/keys", map[string]handler{"GET": caughtUp(a.listKeys)}},
 		{"/api/quota/plans", map[string]handler{"GET": caughtUp(a.listPlans)}},

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/usage"
 	"github.com/quotashare/quotashare/wire"
 )
 
@@ -21,6 +23,28 @@ func (a *api) poolUsage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	doc := u.Append([]byte(`{"usage":`))
+	writeBody(w, http.StatusOK, "application/json", append(doc, '}', '\n'))
+	return nil
+}
+
+// poolHistory shows what a pool used by time.
+func (a *api) poolHistory(w http.ResponseWriter, r *http.Request) error {
+	q := newQuery(r)
+	ask := usage.Query{PoolID: r.PathValue("id"), From: q.instant("from"), To: q.instant("to"), StepMs: q.step("step"), Key: q.id("key")}
+	if err := q.err(); err != nil {
+		return err
+	}
+	if err := ask.Normalize(time.Now().UnixMilli()); err != nil {
+		return err
+	}
+	h, err := a.engine.History(r.Context(), ask)
+	if errors.Is(err, ErrNotFound) {
+		return noPool(ask.PoolID)
+	}
+	if err != nil {
+		return err
+	}
+	doc := h.Append([]byte(`{"history":`))
 	writeBody(w, http.StatusOK, "application/json", append(doc, '}', '\n'))
 	return nil
 }
@@ -173,6 +197,25 @@ func (q *query) membership() (m membership) {
 		}
 	}
 	return m
+}
+
+// instant reads a time; 0 when absent.
+func (q *query) instant(name string) int64 {
+	text, there := q.one(name)
+	if !there {
+		return 0
+	}
+	ms, err := quota.ParseInstant(text)
+	if err != nil {
+		q.faults.Add(name, err.Error())
+	}
+	return ms
+}
+
+// step reads a length in milliseconds; 0 when absent.
+func (q *query) step(name string) int64 {
+	const most = 400 * 24 * 3_600_000
+	return int64(q.number(name, 0, 60_000, most))
 }
 
 // id reads an id; "" when absent.
