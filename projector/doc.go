@@ -20,5 +20,7 @@
 //
 // State lives in memory in arenas without pointers (see arena), so that a
 // million (connection, key) pairs cost the garbage collector nothing. The
-// store keeps the same as records; their layout is in docs/format/state.md.
+// store keeps the same as records; their layout is in docs/format/state.md. What
+// was used by the minute is in the store alone, but for what it does not have yet;
+// Loop.History puts the two together without waiting for a commit.
 package projector
