@@ -7,18 +7,29 @@ import (
 
 const rootText = `quotashare: fair shares of one provider account for many API keys.
 
-  POST /api/quota/pools                   create a pool
-  GET  /api/quota/pools                   list pools
-  GET  /api/quota/pools/{id}              one pool
+  GET    /api/quota/pools                 pools
+  POST   /api/quota/pools                 create one, or import an array of them
+  GET    /api/quota/pools/{id}            one pool
+  PATCH  /api/quota/pools/{id}            change it; ?dryRun=true says what that would do
   DELETE /api/quota/pools/{id}            delete it
-  PUT  /api/quota/plans/{connectionId}    set the plan of a connection by hand
-  GET  /api/quota/plans/{connectionId}    its plan, by hand or from the catalogue
+  GET    /api/quota/pools/{id}/usage      how it stands
+  GET    /api/quota/pools/{id}/history    what it used by time
+  GET    /api/quota/plans                 plans of all connections, and the catalogue
+  GET    /api/quota/plans/{connectionId}  one plan, by hand or from the catalogue
+  PUT    /api/quota/plans/{connectionId}  set it by hand
   DELETE /api/quota/plans/{connectionId}  back to the catalogue
-  POST /api/quota/decide                  may this key use this connection now?
-  POST /api/quota/events                  publish usage and readings
-  GET  /api/quota/state                   how far the fold is
-  GET  /api/quota/rejected                events that could not be folded
-  GET  /metrics  /healthz  /readyz
+  GET    /api/quota/settings              the numbers of the rules
+  PUT    /api/quota/settings              store some
+  GET    /api/quota/connections           every connection that was seen
+  GET    /api/quota/keys                  every key that was seen
+  POST   /api/quota/decide                may this key use this connection now?
+  POST   /api/quota/events                publish usage and readings
+  GET    /api/quota/stream                what happens, as server-sent events
+  GET    /api/quota/changes               who changed what in the configuration
+  GET    /api/quota/state                 how far the fold is
+  GET    /api/quota/rejected              events that could not be folded
+  GET    /api/openapi.json                all of this in full, for programs
+  GET    /metrics  /healthz  /readyz
 
 Try:
 
