@@ -138,7 +138,7 @@ type standing struct {
 	Keys                []struct {
 		APIKeyID, Decision, Reason string
 		Allocation                 *string
-		RetryAfterMs               *int64
+		RetryAt                    *string
 	}
 	UnlistedKeys int
 }

@@ -104,8 +104,8 @@ func everyUse() *usage.Snapshot {
 			Unit: quota.USD, Window: quota.Daily, Mode: "generous", Uses: make([]usage.Use, 2),
 		}},
 		Keys: []usage.Key{
-			{ID: "alice", Allocation: "alice", Own: true, Reason: "fair-share", RetryAfterMs: 1_804_789},
-			{ID: "zoe", Allow: true, Reason: "no-allocation"},
+			{ID: "alice", Allocation: "alice", Own: true, Reason: "fair-share", RetryAt: noon + 1_804_789},
+			{ID: "zoe", Allow: true, Reason: "no-allocation", WouldBlock: true},
 		},
 		Unlisted: 1, TokensPerSecond: 12_500_000,
 	}

@@ -136,10 +136,13 @@ func (x *usageSheet) connections(uses []fairshare.ConnectionUse) []usage.Connect
 // decide returns what the decision on the row asked for last would be.
 func (x *usageSheet) decide() usage.Key {
 	a := x.facts.Decide(x.now)
-	return usage.Key{
-		Allow: a.Allowed(), Reason: a.Reason.String(), Deprioritize: a.Deprioritize,
-		RetryAfterMs: max(a.RetryMs, 0),
+	k := usage.Key{
+		Allow: a.Allowed(), Reason: a.Reason.String(), Deprioritize: a.Deprioritize, WouldBlock: a.WouldBlock(),
 	}
+	if a.RetryMs > 0 {
+		k.RetryAt = x.now + a.RetryMs
+	}
+	return k
 }
 
 // addAllocations adds a row for each allocation, in pool order.

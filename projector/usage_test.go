@@ -142,7 +142,7 @@ func TestUsageServedByAConnectionWithoutPlan(t *testing.T) {
 	s.shows(
 		"limit 2000, total 1100, 55 %, strict, unlisted 0",
 		`a as "a": used 1100, share 1000, deficit 100, borrowing true, remaining 0, fair-share`)
-	if k := s.usage().Keys[0]; k.Allow || k.RetryAfterMs <= 0 {
+	if k := s.usage().Keys[0]; k.Allow || k.RetryAt <= 0 {
 		t.Errorf("the block has no retry: %+v", k)
 	}
 }

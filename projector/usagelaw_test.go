@@ -139,9 +139,9 @@ func (l *usageLaw) row(i int, k view.Key) {
 	asked := make([]projector.Asked, 1)
 	seq, _ := l.s.Gather([]questions.Question{q}, l.clock, asked)
 	a := asked[0].Facts.Decide(asked[0].Now)
-	want := view.Key{ID: k.ID, Allocation: l.allocation(k.ID), Own: i < len(l.p.Doc.Allocations), Allow: a.Allowed(), Reason: a.Reason.String(), Deprioritize: a.Deprioritize}
-	if a.Reason.Blocks() {
-		want.RetryAfterMs = max(a.RetryMs, 0)
+	want := view.Key{ID: k.ID, Allocation: l.allocation(k.ID), Own: i < len(l.p.Doc.Allocations), Allow: a.Allowed(), Reason: a.Reason.String(), Deprioritize: a.Deprioritize, WouldBlock: a.WouldBlock()}
+	if a.Reason.Blocks() && a.RetryMs > 0 {
+		want.RetryAt = asked[0].Now + a.RetryMs
 	}
 	if diff := cmp.Diff(want, k); diff != "" || l.u.AsOf != (questions.AsOf{Seq: seq, Time: asked[0].Now}) {
 		l.Fatalf("as of %+v; decision: -want +got\n%s", l.u.AsOf, diff)

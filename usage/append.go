@@ -95,12 +95,7 @@ func (w *writer) connection(c *Connection, u quota.Unit) {
 	w.amount("limit", c.Limit, u, c.Limit > 0)
 	w.amount("consumedTotal", c.ConsumedTotal, u, true)
 	w.amount("providerUsed", c.ProviderUsed, quota.Percent, c.HasProvider)
-	w.Name("resetAt")
-	if c.ResetAt != 0 {
-		w.Instant(c.ResetAt)
-	} else {
-		w.Null()
-	}
+	w.known("resetAt", c.ResetAt)
 	w.End()
 }
 
@@ -130,7 +125,10 @@ func (w *writer) key(k *Key) {
 	w.text("decision", decision)
 	w.text("reason", k.Reason)
 	w.bool("deprioritize", k.Deprioritize)
-	w.int("retryAfterMs", k.RetryAfterMs, k.RetryAfterMs > 0)
+	if k.WouldBlock {
+		w.bool("wouldBlock", true)
+	}
+	w.known("retryAt", k.RetryAt)
 	w.End()
 }
 
@@ -158,6 +156,16 @@ func (w *writer) bool(name string, b bool) {
 func (w *writer) instant(name string, ms int64) {
 	w.Name(name)
 	w.Instant(ms)
+}
+
+// known is instant, null when it is 0.
+func (w *writer) known(name string, ms int64) {
+	w.Name(name)
+	if ms != 0 {
+		w.Instant(ms)
+		return
+	}
+	w.Null()
 }
 
 func (w *writer) int(name string, n int64, known bool) {

@@ -64,7 +64,11 @@ type Key struct {
 	Allow        bool
 	Reason       string
 	Deprioritize bool
-	RetryAfterMs int64 // 0 = it is allowed, or would never be: shown as null
+	WouldBlock   bool // the pool only observes: it would be a block
+	// RetryAt is the instant from which it would be allowed, epoch ms; 0 = it is,
+	// or would never be by itself. An instant and no wait, for it stays the same
+	// while nothing happens.
+	RetryAt int64
 }
 
 // Use is what one row has of a dimension.

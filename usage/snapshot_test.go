@@ -67,7 +67,7 @@ func full() *Snapshot {
 		PoolID: "p:1", GeneratedAt: noon + 5, AsOf: questions.AsOf{Seq: 42, Time: noon, LagMs: 7},
 		Mode: plans.Observe, Enforcing: true, Threshold: 500_001,
 		Keys: []Key{
-			{ID: "a", Allocation: "a", Own: true, Reason: "fair-share", RetryAfterMs: 1_804_789},
+			{ID: "a", Allocation: "a", Own: true, Reason: "fair-share", RetryAt: 1_790_001_804_789},
 			{ID: "*", Allocation: "*", Own: true, Allow: true, Reason: "ok", Deprioritize: true},
 			{ID: "x", Reason: "suspended"},
 		},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/quotashare/quotashare/cmd/quotashare/internal/configfile"
 	"github.com/quotashare/quotashare/internal/program"
@@ -32,7 +31,8 @@ type usage struct {
 	Keys []struct {
 		APIKeyID, Decision, Reason string
 		Deprioritize               bool
-		RetryAfterMs               *int64
+		RetryAt                    *string
+		WouldBlock                 bool
 	}
 	UnlistedKeys int
 }
@@ -134,8 +134,11 @@ func sayKeys(w io.Writer, p *pool, u *usage) error {
 		if k.Deprioritize {
 			now += ", behind others"
 		}
-		if k.RetryAfterMs != nil {
-			now += ", free in " + time.Duration(*k.RetryAfterMs*int64(time.Millisecond)).Round(time.Second).String()
+		if k.WouldBlock {
+			now += ", would be blocked"
+		}
+		if k.RetryAt != nil {
+			now += ", free at " + *k.RetryAt
 		}
 		rows = append(rows, append(row, now))
 	}
