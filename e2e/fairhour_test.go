@@ -87,3 +87,48 @@ func TestAnHourIsSharedByWeight(t *testing.T) {
 		"b: allow ok, 300 of 600, all 1051 of 1500",
 		"c: allow ok, 0 of 300, all 1051 of 1500")
 }
+
+// The chart of that hour has a row for each minute, and every request in it once.
+func TestTheHistoryOfAnHourHasEveryRequestInItsMinute(t *testing.T) {
+	h := hour{newOperator(t), thatHour()}
+	h.poolOf("kimi", []string{"kimi-1"}, "a 50", "b 30")
+	h.requests("a", 750, h.t0+60_000)
+	h.requests("b", 300, h.t0+60_000)
+	h.requests("x", 2, h.t0+58*60_000)
+	var doc struct {
+		History struct {
+			StepMs int64
+			Rows   []struct {
+				Time            time.Time
+				Total, Unlisted struct{ Requests float64 }
+				PerKey          []struct {
+					APIKeyID string
+					Requests float64
+				}
+			}
+		}
+	}
+	decode(t, h.mustCall("GET", apiPath("pools", "kimi", "history")+fmt.Sprintf("?from=%d&to=%d&step=60000", h.t0, h.t0+3_600_000), ""), &doc)
+	if len(doc.History.Rows) != 60 {
+		t.Fatalf("%d rows, want 60", len(doc.History.Rows))
+	}
+	for i, row := range doc.History.Rows {
+		of := map[string]float64{}
+		for _, k := range row.PerKey {
+			of[k.APIKeyID] = k.Requests
+		}
+		a, b, x := minuteOf(750, i), minuteOf(300, i), 0.0
+		if i == 58 {
+			x = 2
+		}
+		if row.Time.UnixMilli() != h.t0+int64(i)*60_000 || of["a"] != a || of["b"] != b || row.Unlisted.Requests != x || row.Total.Requests != a+b+x {
+			t.Errorf("minute %d is %+v, want %v of a, %v of b, %v of others", i, row, a, b, x)
+		}
+	}
+}
+
+// minuteOf is how many of n requests, one a second from the first minute on, are
+// in that minute.
+func minuteOf(n, minute int) float64 {
+	return float64(max(0, min(60, n-60*(minute-1))) * min(minute, 1))
+}

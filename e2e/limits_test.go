@@ -46,6 +46,9 @@ func TestUnlistedKeysShareOneShare(t *testing.T) {
 	if k := d.key(t, "*"); k.Consumed != "50.001" || k.Deficit != "0.001" || !k.Borrowing || k.Consumed != d.Unlisted {
 		t.Errorf("together they are %+v, the unlisted ones %s", k, d.Unlisted)
 	}
+	if k := d.key(t, "x"); k.Consumed != "20" || k.Remaining != "0" {
+		t.Errorf("x may use %s more, want what the share of all leaves: %+v", k.Remaining, k)
+	}
 }
 
 // What is gone says nothing any more, and what it used is still used.

@@ -147,6 +147,21 @@ func TestNoChangeOfTheRulesResetsUsage(t *testing.T) {
 	}
 }
 
+// What the hour before used fades by the millisecond: a question before and one
+// after the snapshot have it between them.
+func TestTheSnapshotIsOfNow(t *testing.T) {
+	o := newOperator(t)
+	o.plan("c", "tokens/hourly 1000000000000")
+	o.poolOf("team", []string{"c"}, "alice 100")
+	o.consume(used("alice", "c", "tokens", "900000000000", time.Now().Add(-time.Hour).UnixMilli()))
+	before := o.ask("alice", "c").Dimensions[0].ConsumedTotal
+	now := o.dimension("team").ConsumedTotal
+	after := o.ask("alice", "c").Dimensions[0].ConsumedTotal
+	if exact(t, before).Cmp(exact(t, now)) < 0 || exact(t, now).Cmp(exact(t, after)) < 0 {
+		t.Errorf("the snapshot shows %s, a question before it %s, one after it %s", now, before, after)
+	}
+}
+
 // shown are the fields of an explained dimension that a snapshot has too, of the
 // dimension and of the key.
 var shown = map[bool][]string{
