@@ -252,3 +252,26 @@ func (d *Document) validateText(at, value string) error {
 	}
 	return s.Validate(v)
 }
+
+// Allows tells what the document has against such a body, nil when nothing.
+func (d *Document) Allows(method, path, media string, body []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	o := d.find(method, path)
+	if o == nil {
+		return fmt.Errorf("the document has no %s %s", method, path)
+	}
+	_, at, err := d.resolve(pointer(o.pointer, "requestBody"))
+	if err != nil {
+		return err
+	}
+	v, err := decode(media, body)
+	if err != nil {
+		return err
+	}
+	s, err := d.schema(pointer(at, "content", media, "schema"))
+	if err != nil {
+		return err
+	}
+	return s.Validate(v)
+}
