@@ -112,10 +112,10 @@ func TestBlocksOfDecisions(t *testing.T) {
 	r.must(err)
 	q := aboutAlice
 	q.Model = "m"
-	r.ask(q) // nothing is used yet
+	first := r.ask(q) // nothing is used yet
 	r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
 	later := q
-	later.At = now + 1
+	later.At = first.AsOf.Time + 3_600_000
 	askAll := func() {
 		for _, q := range []questions.Question{q, q, later, {APIKeyID: "alice", Pool: "p"}} {
 			r.ask(q)

@@ -22,9 +22,7 @@ func (e *Engine) Folded() (last, change uint64) {
 	if p == nil {
 		return 0, 0
 	}
-	// In this order: a change that is seen is not beyond the last.
-	change = p.state.LastConfig()
-	return max(p.loop.Applied(), change), change
+	return p.loop.Applied(), p.state.LastConfig()
 }
 
 // Changes implements httpapi.Watched. It ends where the state does: what is not

@@ -2,6 +2,7 @@ package decider
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -123,11 +124,43 @@ func TestChangesLeaveOutWhatTheLogForgot(t *testing.T) {
 	if err != nil || next != 0 || len(list) != 2 || list[0].Seq != seqs[0] || list[1].Seq != seqs[2] {
 		t.Errorf("changes %+v, next %d, %v; want those of %v without the second", list, next, err, seqs)
 	}
-	if list, next, err := r.Changes(r.within(), 1<<60, 1); len(list) != 0 || next != 0 || err != nil {
+	if list, next, err := r.Changes(r.within(), math.MaxUint64, 1); len(list) != 0 || next != 0 || err != nil {
 		t.Errorf("beyond the end: %v, %d, %v", list, next, err)
 	}
 	if last, change := r.Folded(); last != seqs[2] || change != seqs[2] {
 		t.Errorf("folded %d, changed %d, want %d", last, change, seqs[2])
+	}
+}
+
+// TestChangesEndWhereTheStateDoes: what is not folded may still be refused.
+func TestChangesEndWhereTheStateDoes(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", nil)
+	_, err := r.putPool(r.within(), team("p", "c"), httpapi.Meta{})
+	r.must(err)
+	waits, goOn := make(chan struct{}), make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- r.current.Load().loop.Do(r.within(), func() error {
+			close(waits)
+			<-goOn
+			return nil
+		})
+	}()
+	<-waits
+	_, err = r.js.Publish(r.within(), "quota.config.pool.q", []byte(`{"id":"q"}`))
+	r.must(err)
+	_, err = r.Publish(r.within(), "quota.consumption", "", []byte(`{"apiKeyId":"alice","connectionId":"c"}`))
+	r.must(err)
+	before := r.changes(10)
+	close(goOn)
+	r.must(<-done)
+	last, err := r.lastSeq(r.within())
+	r.must(err)
+	_, err = r.State(r.within(), last, false)
+	r.must(err)
+	if after := r.changes(10); len(before) != 1 || len(after) != 2 {
+		t.Errorf("%q, and when all is folded %q", before, after)
 	}
 }
 

@@ -105,7 +105,7 @@ func newBoard(f *feed) *board {
 
 // begin takes note from which change on the board shows them.
 func (b *board) begin() {
-	if b.known || !b.engine.Ready() {
+	if !b.engine.Ready() {
 		return
 	}
 	b.changes.to, _ = b.engine.Folded()

@@ -122,10 +122,8 @@ func (w *watcher) wantsEvent(name string) bool { return slices.Contains(w.wants,
 // test of the handler alone.
 func (w *watcher) deadline(t time.Time) { _ = w.rc.SetWriteDeadline(t) }
 
-// begin begins the answer. The time to read the request ends, because it would
-// end the request too.
+// begin begins the answer.
 func (w *watcher) begin() {
-	_ = w.rc.SetReadDeadline(time.Time{})
 	h := w.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // nginx would gather what is to be seen at once
@@ -209,9 +207,6 @@ func (w *watcher) event(name string, doc []byte) error {
 	}
 	w.sent, w.unflushed = time.Now(), true
 	w.feed.events.WithLabelValues(name).Inc()
-	if w.feed.isStopped() {
-		return http.ErrServerClosed
-	}
 	return nil
 }
 

@@ -27,7 +27,8 @@ import (
 //	change seq=N …             a configuration event; its document is below
 //	use pool=ID requests=N     makes the pool, or changes what was used of it
 //	block seq=N key=ID …
-//	engine lost | found | restarted | at seq=N | log-at seq=N | rolled-back seq=N
+//	engine lost | found | restarted | broken | mended | deaf | hears
+//	engine at seq=N | log-at seq=N | rolled-back seq=N
 //	logged                     since the last time
 //	asked                      whose usage the engine was asked for, since the
 //	                           last time
@@ -134,7 +135,7 @@ func (s *scene) play(t *testing.T, cmd *datadriven.TestData, first string) (out 
 	case "change":
 		c := Change{
 			Seq: seq, Time: 1_700_000_000_000, Kind: text("kind"), ID: text("id"), Do: text("do"),
-			Actor: text("actor"), Reason: text("reason"), Subject: text("subject"),
+			Actor: text("actor"), Reason: text("reason"), Subject: "quota.config." + text("kind") + text("stray"),
 		}
 		if cmd.Input != "" {
 			c.Document = []byte(cmd.Input)
@@ -186,6 +187,8 @@ func (s *scene) become(t *testing.T, what string, seq uint64) {
 		s.lastSeq = seq
 	case "rolled-back":
 		d.log, d.folded, s.lastSeq = nil, seq, seq
+	case "deaf", "hears":
+		s.deaf = what == "deaf"
 	case "broken":
 		s.panics = true
 	case "mended":

@@ -14,7 +14,8 @@ type Watched interface {
 	// after, 0 when these were the last. What the log forgot is left out.
 	Changes(ctx context.Context, after uint64, limit int) (list []Change, next uint64, err error)
 	// Folded returns the sequence of the last event that the state has and that of
-	// the last one which is configuration; 0 and 0 while there is no state.
+	// the last one which is configuration; 0 and 0 while there is no state. While
+	// the state moves the second may be ahead of the first, and of Changes.
 	Folded() (last, change uint64)
 
 	// Process names this process among all: small letters and digits.

@@ -73,6 +73,9 @@ type scene struct {
 	used    map[string]quota.Amount
 	asked   []string // the pools whose usage was asked for
 	panics  bool
+	deaf    bool // the log cannot be read
+	forgot  bool // the log has no changes any more
+	reads   int  // of the log
 }
 
 func newScene() *scene {
@@ -98,6 +101,20 @@ func (s *scene) State(context.Context, uint64, bool) (State, error) {
 		return State{}, Refuse(ErrUnavailable, "the engine is starting: try again")
 	}
 	return State{AppliedSeq: last, LastSeq: max(s.lastSeq, last)}, nil
+}
+
+func (s *scene) Changes(ctx context.Context, after uint64, limit int) ([]Change, uint64, error) {
+	s.mu.Lock()
+	deaf, forgot := s.deaf, s.forgot
+	s.reads++
+	s.mu.Unlock()
+	switch {
+	case deaf:
+		return nil, 0, ErrUnavailable
+	case forgot:
+		return nil, 0, nil
+	}
+	return s.double.Changes(ctx, after, limit)
 }
 
 // Usage has a time that goes on with every look, as the real one has.

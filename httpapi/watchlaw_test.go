@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -132,8 +133,89 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 		if got := reads.take(); got != "(EOF)\n" {
 			t.Errorf("who reads got %q at the end, want a clean end", got)
 		}
+		page := httptest.NewRecorder()
+		h.srv.api.ServeHTTP(page, httptest.NewRequest("GET", "http://localhost/metrics", nil))
+		if got := page.Body.String(); !strings.Contains(got, "quotashare_http_streams_cut_total 0\n") {
+			t.Errorf("a stop counts as a cut: %s", got)
+		}
 		if err := h.srv.api.feed.enter(new(watcher), new(http.Request)); err == nil || faultOf(err).code != "stopping" {
 			t.Errorf("one more: %v", err)
+		}
+	})
+}
+
+// timed is an answer with a time by which it must be written.
+type timed struct {
+	*httptest.ResponseRecorder
+	by time.Time
+}
+
+func (d *timed) SetWriteDeadline(by time.Time) error {
+	d.by = by
+	return nil
+}
+
+// TestNoTimeIsGivenAfterTheStop: a write that begins then has what is left.
+func TestNoTimeIsGivenAfterTheStop(t *testing.T) {
+	f := prepare(t, Config{Engine: newScene()}).api.feed
+	answer := &timed{ResponseRecorder: httptest.NewRecorder()}
+	w := &watcher{feed: f, w: answer, rc: http.NewResponseController(answer)}
+	if err := f.enter(w, new(http.Request)); err != nil {
+		t.Fatal(err)
+	}
+	defer f.leave(w)
+	before := time.Now()
+	if err := w.write([]byte("text")); err != nil || answer.by.Before(before.Add(cutAfter)) {
+		t.Errorf("%v, until %s; want %s from now", err, answer.by, cutAfter)
+	}
+	f.stop()
+	if err := w.write([]byte("text")); err != nil || answer.by != f.stopBy {
+		t.Errorf("%v, until %s; want until %s", err, answer.by, f.stopBy)
+	}
+}
+
+// TestABoardThatEndedIsNotReadOn, whether nobody reads it or something went wrong
+// with it while somebody did.
+func TestABoardThatEndedIsNotReadOn(t *testing.T) {
+	s := newScene()
+	f := prepare(t, Config{Engine: s, Log: slog.New(slog.DiscardHandler)}).api.feed
+	enter := func() *watcher {
+		w := &watcher{feed: f}
+		if err := f.enter(w, new(http.Request)); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	first := enter()
+	f.leave(first)
+	s.panics = true
+	second := enter()
+	<-second.board.over
+	s.panics = false
+	third := enter()
+	if first.board == second.board || second.board == third.board {
+		t.Error("a board that ended is read on")
+	}
+	f.leave(second)
+	if f.board != third.board {
+		t.Error("who leaves an old board takes the new one along")
+	}
+	f.leave(third)
+	<-first.board.over
+	<-third.board.over
+}
+
+// TestWhatTheLogForgotIsNotLookedForAgain.
+func TestWhatTheLogForgotIsNotLookedForAgain(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *scene, h *theatre) {
+		h.connect("ann", "GET /api/quota/stream?events=config", true)
+		h.after(0)
+		s.forgot = true
+		s.change(Change{Seq: 5})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if s.reads != 1 {
+			t.Errorf("the log was read %d times", s.reads)
 		}
 	})
 }
