@@ -36,6 +36,10 @@ import (
 func TestMain(m *testing.M) {
 	code := m.Run()
 	removePrograms()
+	for _, fault := range judges.faults {
+		fmt.Fprintln(os.Stderr, "an answer is not as the OpenAPI document says:", fault)
+		code = 1
+	}
 	if code == 0 {
 		if err := goleak.Find(pebbleTicker); err != nil {
 			fmt.Fprintln(os.Stderr, "goroutines are left over:", err)

@@ -59,7 +59,7 @@ func TestTheDocumentHasTheWordsOfTheCode(t *testing.T) {
 		"EventType":          wordsTo(events.Release),
 		"Change.change":      {events.ConfigPut, events.ConfigDelete},
 		"Gap.event":          {eventConfig, eventDecision},
-		"Error.code":         inPage(t, "http.md", "Errors", regexp.MustCompile("^\\| +[0-9]{3} +\\| (.*?) \\|")),
+		"Error.code":         inPage(t, "http.md", "Errors", regexp.MustCompile(`^\| +[0-9]{3} +\| (.*?) \|`)),
 		"Rejection":          inPage(t, "events.md", "What is refused", regexp.MustCompile("^\\| (`.*?`) \\|")),
 	} {
 		name, field, inside := strings.Cut(at, ".")

@@ -43,6 +43,7 @@ func (d *Document) Check(e *Exchange) error {
 	}
 	answer, err := d.checkAnswer(o, e)
 	if err == nil && e.Status < 300 {
+		d.seen[o.String()] = true
 		err = errors.Join(d.checkParameters(o, target.Query()), d.checkBody(o, e, answer))
 	}
 	if err != nil {

@@ -8,7 +8,8 @@
 // the document has not and each one has its form; that declared headers are
 // there; and, when the server accepted the request, that the document allows its
 // parameters and its body. Unseen tells what the document promises and no
-// checked answer had. Faults tells what is wrong with the document itself.
+// checked answer had, Unasked which operations nobody tried. Allows judges a body
+// alone. Faults tells what is wrong with the document itself.
 //
 // A Document is safe for concurrent use.
 package openapitest

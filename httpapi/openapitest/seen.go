@@ -133,3 +133,15 @@ func properties(s *jsonschema.Schema, visited map[string]bool, f func(*jsonschem
 		properties(other, visited, f)
 	}
 }
+
+// Unasked lists the operations of which no checked exchange was accepted.
+func (d *Document) Unasked() (list []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, o := range d.operations() {
+		if !d.seen[o.String()] {
+			list = append(list, o.String())
+		}
+	}
+	return list
+}
