@@ -138,6 +138,7 @@ func TestChangesEndWhereTheStateDoes(t *testing.T) {
 	r := start(t, nc, t.TempDir()+"/state", nil)
 	_, err := r.putPool(r.within(), team("p", "c"), httpapi.Meta{})
 	r.must(err)
+	r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
 	waits, goOn := make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)
 	go func() {
@@ -149,8 +150,6 @@ func TestChangesEndWhereTheStateDoes(t *testing.T) {
 	}()
 	<-waits
 	_, err = r.js.Publish(r.within(), "quota.config.pool.q", []byte(`{"id":"q"}`))
-	r.must(err)
-	_, err = r.Publish(r.within(), "quota.consumption", "", []byte(`{"apiKeyId":"alice","connectionId":"c"}`))
 	r.must(err)
 	before := r.changes(10)
 	close(goOn)

@@ -121,6 +121,9 @@ func (s *scene) Changes(ctx context.Context, after uint64, limit int) ([]Change,
 func (s *scene) Usage(_ context.Context, pool string) (*usage.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.deaf {
+		return nil, ErrUnavailable
+	}
 	if _, ok := s.used[pool]; !ok {
 		return nil, ErrNotFound
 	}
