@@ -14,6 +14,7 @@ import (
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/fairshare"
 	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 )
 
@@ -32,16 +33,7 @@ func wordsTo[T interface {
 // TestTheDocumentHasTheWordsOfTheCode, all of them and no more: one that no
 // transcript shows would otherwise be missed.
 func TestTheDocumentHasTheWordsOfTheCode(t *testing.T) {
-	var doc struct {
-		Components struct{ Schemas map[string]schema }
-	}
-	data, err := openAPIDocument("")
-	if err == nil {
-		err = json.Unmarshal(data, &doc)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	schemas := schemasOf(t)
 	for at, want := range map[string][]string{
 		"Unit":               wordsTo(quota.Unit(quota.NumUnits - 1)),
 		"Window":             wordsTo(quota.Window(quota.NumWindows - 1)),
@@ -63,7 +55,7 @@ func TestTheDocumentHasTheWordsOfTheCode(t *testing.T) {
 		"Rejection":          inPage(t, "events.md", "What is refused", regexp.MustCompile("^\\| (`.*?`) \\|")),
 	} {
 		name, field, inside := strings.Cut(at, ".")
-		found := doc.Components.Schemas[name]
+		found := schemas[name]
 		if inside {
 			found = found.Properties[field]
 		}
@@ -76,22 +68,83 @@ func TestTheDocumentHasTheWordsOfTheCode(t *testing.T) {
 	}
 }
 
-// schema is what this test looks at.
+// TestTheDocumentHasTheDefaultsOfTheCode: what is left out is what the document
+// says it is.
+func TestTheDocumentHasTheDefaultsOfTheCode(t *testing.T) {
+	least := decoded(t, plans.AppendPoolJSON(nil, poolOf(t, `{"name":"A","provider":"kimi","connections":[{"connectionId":"c"}],"allocations":[{"apiKeyId":"k","weight":1}]}`)))
+	now := plans.DefaultSettings()
+	code := map[string]map[string]any{
+		"NewPool":           least,
+		"NewPoolConnection": least["connections"].([]any)[0].(map[string]any),
+		"NewAllocation":     least["allocations"].([]any)[0].(map[string]any),
+		"NewDimension":      {"limit": 0.0},
+		"NewSettings":       {},
+		"Question":          {"maxWaitMs": float64(questions.DefaultMaxWaitMs)},
+	}
+	for name, setting := range decoded(t, plans.AppendSettingsView(nil, &now, plans.Stamp{})) {
+		if shown, ok := setting.(map[string]any); ok {
+			code["NewSettings"][name] = shown["default"]
+		}
+	}
+	seen := 0
+	for name, s := range schemasOf(t) {
+		for field, p := range s.Properties {
+			if p.Default == nil || p.Default == false || code[name] == nil {
+				continue
+			}
+			seen++
+			if got := code[name][field]; got != p.Default {
+				t.Errorf("%s.%s is %v when it is left out, and %v in the document", name, field, got, p.Default)
+			}
+		}
+	}
+	if seen != 15 {
+		t.Errorf("the document has %d defaults, want 15", seen)
+	}
+}
+
+func decoded(t *testing.T, data []byte) (doc map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal(data, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// schemasOf are the schemas of the document, by name.
+func schemasOf(t *testing.T) map[string]schema {
+	t.Helper()
+	var doc struct {
+		Components struct{ Schemas map[string]schema }
+	}
+	data, err := openAPIDocument("")
+	if err == nil {
+		err = json.Unmarshal(data, &doc)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc.Components.Schemas
+}
+
+// schema is what these tests look at.
 type schema struct {
 	Enum       []string
+	Default    any
 	Properties map[string]schema
 }
 
-// UnmarshalJSON leaves out enums that are no words.
+// UnmarshalJSON makes words of what an enum has.
 func (s *schema) UnmarshalJSON(data []byte) error {
 	var raw struct {
 		Enum       []any
+		Default    any
 		Properties map[string]schema
 	}
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return err
 	}
-	s.Properties = raw.Properties
+	s.Properties, s.Default = raw.Properties, raw.Default
 	for _, word := range raw.Enum {
 		s.Enum = append(s.Enum, fmt.Sprint(word))
 	}
