@@ -154,7 +154,8 @@ func (f *Facts) Later(at int64) bool {
 	for i := range f.lines {
 		bucket, _ := windows.Bucket(at, f.lines[i].window.Millis())
 		for k := i * f.conns; k < (i+1)*f.conns; k++ {
-			if f.keys[k].Index > bucket || f.totals[k].Index > bucket || f.readings[k].Current.Observed > at {
+			r := &f.readings[k]
+			if f.keys[k].Index > bucket || f.totals[k].Index > bucket || max(r.Current.Observed, r.Other.Observed) > at {
 				return true
 			}
 		}

@@ -18,6 +18,7 @@ func (s *State) Cut(b Batch) error {
 		s.cutIDs(b, nameTable, s.names),
 		s.cutConnections(b),
 		s.cutCounters(b),
+		s.cutMeters(b),
 		s.cutHistory(b),
 		s.cutConfig(b),
 		s.cutRejected(b),
@@ -37,7 +38,9 @@ func (s *State) Committed() {
 
 // Unwritten is how many events with an id wait for a cut: a measure of the
 // next batch.
-func (s *State) Unwritten() int { return len(s.dedup.fresh) + len(s.counters.dirty) + len(s.rejected) }
+func (s *State) Unwritten() int {
+	return len(s.dedup.fresh) + len(s.counters.dirty) + len(s.meters.dirty) + len(s.rejected)
+}
 
 // cutIDs writes the ids interned since the last cut.
 func (s *State) cutIDs(b Batch, t table, in *interner) (err error) {
@@ -104,12 +107,8 @@ func (s *State) appendPosition(dst []byte) []byte {
 	dst = append(dst, s.pos.Hash[:]...)
 	dst = binary.AppendVarint(dst, s.logTime)
 	dst = binary.AppendUvarint(dst, s.lastConfig)
-	c := &s.counts
-	for _, n := range []uint64{c.Messages, c.Folded, c.Duplicates, c.Late, c.Clamped, c.Rejected} {
-		dst = binary.AppendUvarint(dst, n)
-	}
-	for _, n := range c.ByReason {
-		dst = binary.AppendUvarint(dst, n)
+	for _, n := range s.counts.all() {
+		dst = binary.AppendUvarint(dst, *n)
 	}
 	return dst
 }

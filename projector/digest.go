@@ -28,6 +28,7 @@ func (s *State) Digest() (Digest, error) {
 	w.int(s.logTime)
 	s.digestConfig(w)
 	s.digestCounters(w)
+	s.digestMeters(w)
 	s.digestProviders(w)
 	if err := s.digestSeen(w); err != nil {
 		return Digest{}, err

@@ -32,7 +32,7 @@ func TestDigestIsGolden(t *testing.T) {
 		usageAt(3, start, `,"id":"1","model":"m","provider":"kimi","cost":{"tokens":1200,"usd":0.000000001}`),
 		usageAt(4, start+day, `,"id":"2","time":"2026-09-22T00:00:00Z"`),
 	}
-	const want = "1c2e1fa7951b408bfb9f40c546addff0330c9080dbe2461964cfded579df25c0"
+	const want = "8e74f0d4fd827cf63317b4db1be4ffd2f1ae162640cf6008ad69c1fb158edbd1"
 	if got := fmt.Sprintf("%x", plain(t, log).Digest); got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}

@@ -2,8 +2,10 @@ package projector
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/saturation"
 	"github.com/quotashare/quotashare/windows"
 )
 
@@ -66,4 +68,47 @@ func (s *State) KeysOf(connection string) (keys []string) {
 	})
 	slices.Sort(keys)
 	return keys
+}
+
+// MeterName names a meter by ids.
+type MeterName struct {
+	Connection string
+	Window     quota.Window
+	Scope      string
+}
+
+// MeterState is all there is to a meter, for tests to compare.
+type MeterState struct {
+	saturation.Head
+	Rows map[string]saturation.Usage // by "cycle key"
+}
+
+// StateOf returns the state of a meter whose keys have those names.
+func StateOf(m *saturation.Meter, name func(uint32) string) MeterState {
+	x := MeterState{Head: m.Head, Rows: map[string]saturation.Usage{}}
+	m.Rows(func(cycle uint64, key uint32, u saturation.Usage) {
+		x.Rows[strconv.FormatUint(cycle, 10)+" "+name(key)] = u
+	})
+	return x
+}
+
+// Meters returns every meter.
+func (s *State) Meters() map[MeterName]MeterState {
+	all := map[MeterName]MeterState{}
+	for _, list := range s.meters.byConn {
+		for _, m := range list {
+			all[MeterName{s.conns.id(m.conn), m.window, m.id}] = StateOf(m.Meter, func(key uint32) string { return s.names.id(ref(key)) })
+		}
+	}
+	return all
+}
+
+// Part returns the key's part of the cycle of the window's meter; ok is false
+// when that has none at the instant.
+func (s *State) Part(conn, key string, w quota.Window, now int64) (part quota.Amount, ok bool) {
+	m := s.meterOf(s.conns.find(conn), w)
+	if m == nil || now >= m.PartsUntil() {
+		return 0, false
+	}
+	return m.Part(m.Local(uint32(s.names.find(key)))), true
 }

@@ -153,7 +153,7 @@ func (s *State) fold(m *events.Message, e *events.Event) *events.Rejection {
 	case events.Consumption, events.Adjustment:
 		return s.foldUsage(m, e)
 	case events.Saturation:
-		s.noteProvider(s.connRef(e.ConnectionID), e.Provider)
+		s.foldSaturation(m, e)
 	case events.ConfigPool:
 		return s.foldPool(m, e)
 	case events.ConfigPlan:
@@ -167,7 +167,8 @@ func (s *State) fold(m *events.Message, e *events.Event) *events.Rejection {
 }
 
 // foldUsage adds a consumption or adjustment to the counters of its key, of its
-// connection and of its model, all or none of them.
+// connection and of its model, all or none of them. A correction caused no use
+// at the provider, so meters know nothing of it.
 func (s *State) foldUsage(m *events.Message, e *events.Event) *events.Rejection {
 	at, clamped := placeAt(e.Time, m.Time)
 	b := bucketsAt(at)
@@ -194,7 +195,11 @@ func (s *State) foldUsage(m *events.Message, e *events.Event) *events.Rejection 
 		}
 		late = s.counters.add(list[i].place, &b, &e.Cost, s.logTime) || late
 	}
-	s.conn(conn).total = touched[0].place + 1
+	c := s.conn(conn)
+	c.total = touched[0].place + 1
+	if c.meters != 0 && e.Kind == events.Consumption {
+		s.use(s.meters.byConn[c.meters-1], key, at, e)
+	}
 	s.noteProvider(conn, e.Provider)
 	for i := range 2 { // the total and the key
 		s.addHistory(list[i].place, at/minuteMillis, e.Kind, &e.Cost)

@@ -41,7 +41,7 @@ var gaps = rapid.OneOf(
 const projectorHorizon = 7 * 86_400_000
 
 func fill(t *rapid.T, m *events.Message) {
-	switch rapid.IntRange(0, 13).Draw(t, "what") {
+	switch rapid.IntRange(0, 15).Draw(t, "what") {
 	case 0:
 		fillPool(t, m)
 	case 1:
@@ -52,15 +52,13 @@ func fill(t *rapid.T, m *events.Message) {
 	case 2:
 		m.Subject = "quota.config.settings"
 		m.Header = map[string][]string{"Quota-Config": {"put"}}
-		m.Data = []byte(fmt.Sprintf(`{"values":{"saturationThreshold":{"value":%s,"source":"stored"}}}`,
-			rapid.SampledFrom([]string{"0", "0.5", "1", "2"}).Draw(t, "threshold")))
+		m.Data = []byte(fmt.Sprintf(`{"values":{"saturationThreshold":{"value":%s,"source":"stored"},"signalTtlMs":{"value":%d,"source":"stored"}}}`,
+			rapid.SampledFrom([]string{"0", "0.5", "1", "2"}).Draw(t, "threshold"), rapid.SampledFrom([]int{1, 30_000, 86_400_000}).Draw(t, "ttl")))
 	case 3:
 		m.Subject = rapid.SampledFrom([]string{"quota.consumption", "quota.config.pool.p", "quota.config.nothing", "quota.saturation"}).Draw(t, "subject")
 		m.Data = []byte(rapid.SampledFrom([]string{"", "null", "42", "{", "[]", `[{"apiKeyId":""}]`, `{"cost":{"tokns":1}}`}).Draw(t, "garbage"))
-	case 4:
-		m.Subject = "quota.saturation"
-		m.Data = []byte(fmt.Sprintf(`{"connectionId":%q,"provider":%q,"readings":[{"window":"5h","usedPercent":%d}]}`,
-			conns.Draw(t, "conn"), providers.Draw(t, "provider"), rapid.IntRange(0, 120).Draw(t, "used")))
+	case 4, 5, 6:
+		fillSaturation(t, m)
 	default:
 		fillUsage(t, m)
 	}
@@ -127,4 +125,61 @@ func usage(t *rapid.T, kind events.Kind, now int64) events.Event {
 		e.Time = now - rapid.SampledFrom([]int64{0, 1, 1000, -1000, -120_000, -120_001, 3_600_000, 7_200_000, 86_400_000, 90 * 86_400_000}).Draw(t, "ago")
 	}
 	return e
+}
+
+// fillSaturation makes what a provider says, as readings or as the headers of a
+// response: of two accounts in turn, late, again, with resets that jitter, that
+// have passed or that cannot be.
+func fillSaturation(t *rapid.T, m *events.Message) {
+	m.Subject = "quota.saturation"
+	e := events.Event{Kind: events.Saturation, ConnectionID: conns.Draw(t, "conn"), Provider: providers.Draw(t, "provider")}
+	if id := rapid.IntRange(0, 12).Draw(t, "id"); id > 3 {
+		e.ID = strconv.Itoa(id)
+	}
+	at := m.Time
+	if rapid.Bool().Draw(t, "timed") {
+		e.Time = m.Time - rapid.SampledFrom([]int64{0, 1, 500, 5_000, 40_000, 3_600_000, -1_000, -120_000, -120_001}).Draw(t, "ago")
+		at = e.Time
+	}
+	if rapid.IntRange(0, 3).Draw(t, "raw") == 0 {
+		e.Status = rapid.SampledFrom([]int{0, 200, 429}).Draw(t, "status")
+		e.Headers = headers(t, at)
+	} else {
+		for _, w := range rapid.SliceOfNDistinct(readingWindows, 1, 3, rapid.ID).Draw(t, "windows") {
+			e.Readings = append(e.Readings, reading(t, w, at))
+		}
+	}
+	m.Data = events.AppendJSON(nil, &e)
+}
+
+var readingWindows = rapid.SampledFrom([]quota.Window{quota.FiveHour, quota.FiveHour, quota.Hourly, quota.Weekly, quota.Rate})
+
+func reading(t *rapid.T, w quota.Window, at int64) events.Reading {
+	r := events.Reading{
+		Window: w, Scope: rapid.SampledFrom([]string{"", "", "", "gpt", "Opus"}).Draw(t, "scope"),
+		UsedPercent: quota.Amount(rapid.SampledFrom([]int{0, 1, 3, 20, 45, 70, 74, 99, 100, 104}).Draw(t, "used")) * 1_000_000,
+	}
+	// The ends of windows on a grid, so that several readings are of one.
+	end := (at/w.Millis() + rapid.SampledFrom([]int64{0, 1, 1, 1, 2, 9}).Draw(t, "windows away")) * w.Millis()
+	if rapid.IntRange(0, 3).Draw(t, "reset") > 0 {
+		r.ResetAt = end + rapid.SampledFrom([]int64{0, 0, 1_900, -1_900, 60_000, 60_001}).Draw(t, "jitter")
+	}
+	return r
+}
+
+func headers(t *rapid.T, at int64) map[string]string {
+	h := map[string]string{"date": "today"}
+	for name, values := range map[string][]string{
+		"x-ratelimit-limit-requests":     {"100"},
+		"x-ratelimit-remaining-requests": {"100", "40", "0", "all"},
+		"x-codex-primary-used-percent":   {"0", "3.5", "70", "100", "-"},
+		"retry-after":                    {"10", "soon"},
+	} {
+		if i := rapid.IntRange(-1, len(values)-1).Draw(t, name); i >= 0 {
+			h[name] = values[i]
+		}
+	}
+	h["x-codex-primary-window-minutes"] = rapid.SampledFrom([]string{"300", "10080", "7"}).Draw(t, "minutes")
+	h["x-codex-primary-reset-at"] = strconv.FormatInt(at/1000+7_200, 10)
+	return h
 }

@@ -35,6 +35,8 @@ func Load(store Reader) (*State, error) {
 		{tagConnection, s.loadConnection},
 		{tagSeries, s.loadSeries},
 		{tagModel, s.loadSeries},
+		{tagMeter, s.loadMeter},
+		{tagMeterRow, s.loadMeterRow},
 		{tagSettings, s.loadConfig},
 		{tagPlan, s.loadConfig},
 		{tagPool, s.loadConfig},
@@ -64,12 +66,8 @@ func (s *State) loadPosition(value []byte) error {
 	s.pos.Seq, s.pos.Time = d.uint(), d.int()
 	copy(s.pos.Hash[:], d.bytes(len(s.pos.Hash)))
 	s.logTime, s.lastConfig = d.int(), d.uint()
-	c := &s.counts
-	for _, n := range []*uint64{&c.Messages, &c.Folded, &c.Duplicates, &c.Late, &c.Clamped, &c.Rejected} {
+	for _, n := range s.counts.all() {
 		*n = d.uint()
-	}
-	for i := range c.ByReason {
-		c.ByReason[i] = d.uint()
 	}
 	if !d.done() {
 		return corrupt("position", value)

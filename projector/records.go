@@ -17,6 +17,8 @@ const (
 	tagConnection = 'n' // connection → provider
 	tagSeries     = 'c' // connection, key, unit → five counters
 	tagModel      = 'm' // connection, key, model, unit → hourly counter
+	tagMeter      = 'M' // connection, window, scope → head
+	tagMeterRow   = 'K' // connection, window, scope, cycle, key → usage
 	tagSeen       = 'd' // day, bucket → id hash, time, content hash, … (merged)
 	tagHistory    = 'h' // day, connection, key, minute → amounts (merged)
 	tagPool       = 'o' // pool id → document

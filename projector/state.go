@@ -13,7 +13,7 @@ import (
 // RulesVersion names the way this program folds. A program that would fold the
 // same log into another state has another version, and a store of another
 // version is rebuilt from the log.
-const RulesVersion = 2
+const RulesVersion = 3
 
 // State is what the log folds into. One goroutine changes it (Apply, Cut);
 // others read it through its View.
@@ -36,6 +36,7 @@ type State struct {
 	settings settings
 	verdicts verdicts
 	minutes  minutes
+	meters   meters
 	// lastConfig is the sequence of the newest message under quota.config.>,
 	// folded or rejected: the next one must follow it.
 	lastConfig uint64
@@ -59,6 +60,7 @@ type connection struct {
 	pool     int32  // place in poolAt + 1; 0 = in no pool
 	place    int32  // in the pool's connections
 	changed  int64  // log time of the last change of its record; 0 = in no event yet
+	meters   uint32 // place in meters.byConn + 1; 0 = none
 	dirty    bool
 }
 
@@ -126,7 +128,21 @@ type Counts struct {
 	Late       uint64 // folded events that some window was too far ahead for
 	Clamped    uint64 // folded events from too far in the future
 	Rejected   uint64 // events that could not be folded
+	FarResets  uint64 // readings whose reset was too far ahead to be one
 	ByReason   [len(Reasons)]uint64
+	ByOutcome  [numOutcomes]uint64   // readings, by what they were taken for: saturation.Outcome
+	ByProblem  [len(Problems)]uint64 // headers of responses that could not be read
+}
+
+// all returns the counts in the order in which they are stored.
+func (c *Counts) all() []*uint64 {
+	list := []*uint64{&c.Messages, &c.Folded, &c.Duplicates, &c.Late, &c.Clamped, &c.Rejected, &c.FarResets}
+	for _, more := range [...][]uint64{c.ByReason[:], c.ByOutcome[:], c.ByProblem[:]} {
+		for i := range more {
+			list = append(list, &more[i])
+		}
+	}
+	return list
 }
 
 // Reasons are the reasons of rejection in the order of Counts.ByReason.

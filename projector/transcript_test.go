@@ -13,6 +13,7 @@ import (
 	"github.com/quotashare/quotashare/projector/memstore"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/saturation"
 )
 
 // TestTranscripts runs testdata/transcripts/*.txt: what is published, and what then is so.
@@ -132,9 +133,20 @@ func (x *transcript) became(old projector.Counts) string {
 		{now.Duplicates - old.Duplicates, "duplicate"},
 		{now.Late - old.Late, "late"},
 		{now.Clamped - old.Clamped, "clamped"},
+		{now.FarResets - old.FarResets, "a reset too far ahead"},
 	} {
 		if c.n > 0 {
 			words = append(words, times(c.word, c.n))
+		}
+	}
+	for i := range now.ByOutcome {
+		if n := now.ByOutcome[i] - old.ByOutcome[i]; n > 0 {
+			words = append(words, times(saturation.Outcome(i).String(), n))
+		}
+	}
+	for i, problem := range projector.Problems {
+		if n := now.ByProblem[i] - old.ByProblem[i]; n > 0 {
+			words = append(words, times("bad "+string(problem), n))
 		}
 	}
 	for i, reason := range projector.Reasons {
@@ -206,12 +218,27 @@ func (x *transcript) ask(d *datadriven.TestData) string {
 	seq, _ := x.state.Gather([]questions.Question{q}, x.clock, asked)
 	a := asked[0].Facts.Decide(asked[0].Now)
 	out := fmt.Sprintf("%s at %s after message %d", a.Reason, quota.FormatInstant(asked[0].Now), seq)
+	if a.Reason.Blocks() {
+		out += fmt.Sprintf(": no room for this %s", a.Scope)
+		if a.RetryMs >= 0 {
+			out += fmt.Sprintf(", again at %s", quota.FormatInstant(asked[0].Now+a.RetryMs))
+		}
+		for _, conn := range a.Alternatives {
+			out += ", free is " + asked[0].Pool.Connections[conn].ConnectionID
+		}
+	}
 	if asked[0].Pool == nil {
 		return out
 	}
 	for _, l := range asked[0].Facts.Explain(a.Connection, asked[0].Now, nil) {
 		out += fmt.Sprintf("\n%s/%s: %s of %s by all, limit %s, share %s", l.Unit, l.Window,
 			l.Consumed.Format(l.Unit), l.ConsumedTotal.Format(l.Unit), l.Limit.Format(l.Unit), l.FairShare.Format(l.Unit))
+		if l.HasProvider {
+			out += fmt.Sprintf(", %s; the provider says %s %%", l.Mode, l.ProviderUsed.Format(quota.Percent))
+			if l.ResetAt != 0 {
+				out += " until " + quota.FormatInstant(l.ResetAt)
+			}
+		}
 	}
 	return out
 }

@@ -21,6 +21,9 @@ type twin struct {
 	used    []used
 	ids     []takenID
 	counts  projector.Counts
+	// What was said and used, in log order, for meters to be made of.
+	steps     []step
+	providers map[string]string // of the newest event, by connection
 }
 
 type used struct {
@@ -63,9 +66,14 @@ func (w *twin) item(m *events.Message, it *events.Item) {
 			return
 		}
 	}
-	if e.Kind != events.Saturation && !w.use(m, e) {
+	if e.Kind == events.Saturation {
+		w.hear(m, e)
+	} else if !w.use(m, e) {
 		w.reject(events.OverflowReason)
 		return
+	}
+	if e.Provider != "" {
+		w.providers[e.ConnectionID] = e.Provider
 	}
 	if has {
 		w.ids = append(w.ids, takenID{id, e.Content(), w.logTime})
@@ -84,14 +92,9 @@ func (w *twin) reject(r events.Reason) {
 
 // use counts the event, unless a bucket would pass its bound.
 func (w *twin) use(m *events.Message, e *events.Event) bool {
-	u := used{conn: e.ConnectionID, key: e.APIKeyID, model: e.Model, time: e.Time, cost: e.Cost}
-	clamped := false
-	switch {
-	case e.Time == 0:
-		u.time = m.Time
-	case e.Time > m.Time+120_000:
-		u.time, clamped = m.Time, true
-	}
+	u := used{conn: e.ConnectionID, key: e.APIKeyID, model: e.Model, cost: e.Cost}
+	var clamped bool
+	u.time, clamped = place(m, e)
 	late := false
 	for _, p := range u.pairs() {
 		for unit := range quota.Unit(quota.NumUnits) {
@@ -112,6 +115,9 @@ func (w *twin) use(m *events.Message, e *events.Event) bool {
 		}
 	}
 	w.used = append(w.used, u)
+	if e.Kind == events.Consumption {
+		w.steps = append(w.steps, step{conn: u.conn, key: u.key, at: u.time, cost: u.cost, priced: e.Given&(1<<quota.USD) != 0})
+	}
 	if late {
 		w.counts.Late++
 	}
@@ -119,6 +125,16 @@ func (w *twin) use(m *events.Message, e *events.Event) bool {
 		w.counts.Clamped++
 	}
 	return true
+}
+
+func place(m *events.Message, e *events.Event) (at int64, clamped bool) {
+	switch {
+	case e.Time == 0:
+		return m.Time, false
+	case e.Time > m.Time+120_000:
+		return m.Time, true
+	}
+	return e.Time, false
 }
 
 // pairs are what the event counts for: total, key, and key with model.
@@ -169,7 +185,7 @@ func (w *twin) counter(p used, unit quota.Unit, win quota.Window, now int64) win
 // TestUsageEqualsItsDumbTwin compares every counter and every count.
 func TestUsageEqualsItsDumbTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var w twin
+		w := twin{providers: map[string]string{}}
 		s := projector.NewState(memstore.New())
 		for _, m := range histories(25).Draw(t, "log") {
 			if m.Subject[:len("quota.config")] == "quota.config" {
@@ -178,6 +194,7 @@ func TestUsageEqualsItsDumbTwin(t *testing.T) {
 			w.apply(m)
 			fold(t, s, []events.Message{m}, 1)
 		}
+		w.compareMeters(t, s)
 		if d := cmp.Diff(w.counts, s.Counts()); d != "" {
 			t.Fatalf("counts: %s", d)
 		}

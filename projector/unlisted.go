@@ -2,6 +2,7 @@ package projector
 
 import (
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/saturation"
 	"github.com/quotashare/quotashare/windows"
 )
 
@@ -14,11 +15,18 @@ type unlisted struct {
 	pairs  []*pair
 	ends   []int             // by connection, of its pairs
 	listed []windows.Counter // scratch
+	locals []localUse
+}
+
+// localUse is what the unlisted keys used in the open cycle of a meter.
+type localUse struct {
+	meter *meter
+	used  saturation.Usage
 }
 
 // find looks up the listed keys' pairs. A connection that nobody used has none.
 func (n *unlisted) find(s *State, p *pool) {
-	n.pool, n.pairs, n.ends = p, n.pairs[:0], n.ends[:0]
+	n.pool, n.pairs, n.ends, n.locals = p, n.pairs[:0], n.ends[:0], n.locals[:0]
 	for _, conn := range p.conns {
 		if s.conn(conn).total != 0 {
 			for _, key := range p.listed {
@@ -31,10 +39,15 @@ func (n *unlisted) find(s *State, p *pool) {
 	}
 }
 
-func (n *unlisted) counter(r *reader, conn int, u quota.Unit, w quota.Window) windows.Counter {
+// of makes sure that what was looked up is of the asked pool.
+func (n *unlisted) of(r *reader) {
 	if n.pool != r.p {
 		n.find(r.s, r.p)
 	}
+}
+
+func (n *unlisted) counter(r *reader, conn int, u quota.Unit, w quota.Window) windows.Counter {
+	n.of(r)
 	from := 0
 	if conn > 0 {
 		from = n.ends[conn-1]
@@ -44,4 +57,21 @@ func (n *unlisted) counter(r *reader, conn int, u quota.Unit, w quota.Window) wi
 		n.listed = append(n.listed, r.s.counters.get(x, u, w))
 	}
 	return windows.Others(r.Total(conn, u, w), n.listed...)
+}
+
+// local returns what the unlisted keys used in the open cycle of a meter of the
+// pool: what all used, without the listed ones.
+func (n *unlisted) local(r *reader, m *meter) saturation.Usage {
+	n.of(r)
+	for i := range n.locals {
+		if n.locals[i].meter == m {
+			return n.locals[i].used
+		}
+	}
+	u := m.LocalTotal()
+	for _, key := range r.p.listed {
+		u = u.Minus(m.Local(uint32(key)))
+	}
+	n.locals = append(n.locals, localUse{m, u})
+	return u
 }

@@ -74,7 +74,7 @@ func (x *usageSheet) fill(clock int64, unlisted int) {
 	x.now = max(clock, x.logTime)
 	x.snapshot = &usage.Snapshot{
 		PoolID: doc.ID, GeneratedAt: clock, AsOf: questions.AsOf{Seq: x.pos.Seq, Time: x.now},
-		Mode: doc.Mode, Enforcing: x.pool.resolved.HasLimit(), Threshold: x.settings.doc.SaturationThreshold(),
+		Mode: doc.Mode, Enforcing: x.enforces(x.pool, x.now), Threshold: x.settings.doc.SaturationThreshold(),
 		Unlisted: unlisted,
 	}
 	x.rows = make(map[ref]int, len(x.keys))

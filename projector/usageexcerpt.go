@@ -1,6 +1,10 @@
 package projector
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/quotashare/quotashare/saturation"
+)
 
 // excerpt is a State of its own that has one pool of another, and of everything
 // else what a reader of that pool's rows looks at. The rows of a large pool take
@@ -21,7 +25,10 @@ type excerpt struct {
 // Where a connection has fewer keys than the pool has rows, it goes along those
 // it has: what costs is what there is, not the product of rows and connections.
 func (s *State) excerptOf(p *pool, others []ref) *excerpt {
-	x := &excerpt{State: State{pos: s.pos, logTime: s.logTime, settings: s.settings, counters: newCounters()}}
+	x := &excerpt{State: State{
+		pos: s.pos, logTime: s.logTime, settings: s.settings, counters: newCounters(),
+		plans: make(map[ref]planEntry),
+	}}
 	x.connInfo.add() // place 0 is no connection
 	own := *p
 	x.pool, x.keys = &own, append(slices.Clip(p.listed), others...)
@@ -36,26 +43,36 @@ func (s *State) excerptOf(p *pool, others []ref) *excerpt {
 		if total := s.conn(conn).total; total != 0 {
 			info.total = x.take(s.counters, s.counters.pairs.at(total-1), ref(at)) + 1
 		}
-		x.takeKeys(s, conn, ref(at), wanted)
+		if plan, ok := s.plans[conn]; ok {
+			x.plans[ref(at)] = plan
+		}
+		taken := x.takeKeys(s, conn, ref(at), wanted)
+		for _, m := range s.metersOf(conn) {
+			x.putMeter(len(x.metersOf(ref(at))), m.excerpt(ref(at), taken))
+		}
 	}
 	return x
 }
 
-func (x *excerpt) takeKeys(s *State, from, to ref, wanted map[ref]struct{}) {
+// takeKeys copies the pairs of the wanted keys, and returns whose there were.
+func (x *excerpt) takeKeys(s *State, from, to ref, wanted map[ref]struct{}) (taken []ref) {
 	if int(chainOf(&s.counters.byConn, from).n) < len(x.keys) {
 		s.eachKeyOf(from, func(key ref, p *pair) bool {
 			if _, ok := wanted[key]; ok {
 				x.take(s.counters, p, to)
+				taken = append(taken, key)
 			}
 			return true
 		})
-		return
+		return taken
 	}
 	for _, key := range x.keys {
 		if p := s.counters.find(pairKey{conn: from, key: key}); p != nil {
 			x.take(s.counters, p, to)
+			taken = append(taken, key)
 		}
 	}
+	return taken
 }
 
 // take copies a pair and its counters to a connection of the excerpt, and returns
@@ -72,4 +89,12 @@ func (x *excerpt) take(from *counters, p *pair, conn ref) uint32 {
 		c.pairs.at(i).series[u] = to + 1
 	}
 	return i
+}
+
+// excerpt copies the meter to a connection of an excerpt, with what these keys
+// used of the open cycle. All other keys are one, the one without an id.
+func (m *meter) excerpt(conn ref, keys []ref) *meter {
+	c := *m
+	c.conn, c.Meter = conn, saturation.Excerpt(m.Meter, keys, 0)
+	return &c
 }

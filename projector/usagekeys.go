@@ -90,8 +90,7 @@ func (c *keyChooser) look() (more bool) {
 			p := s.counters.pairs.at(c.next - 1)
 			c.next = p.nextOfConn
 			if _, own := c.p.alloc[p.key]; !own {
-				used := s.counters.get(p, c.unit, c.window).Effective(c.now, c.window.Millis())
-				c.used = append(c.used, keyUse{key: p.key, used: used})
+				c.used = append(c.used, keyUse{key: p.key, used: s.consumed(p, c.unit, c.window, c.now)})
 			}
 		case c.at == len(c.p.conns):
 			return false

@@ -124,9 +124,14 @@ func (l *usageLaw) rows() {
 	}
 }
 
-// consumed is what the counters of a key alone say, each connection floored.
+// consumed is what a key alone used, each connection floored: its part of the
+// provider's cycle in percent, else what its counters say.
 func (l *usageLaw) consumed(key string, u quota.Unit, w quota.Window) (sum quota.Amount) {
 	for _, c := range l.p.Doc.Connections {
+		if part, ok := l.s.Part(c.ConnectionID, key, w, l.u.AsOf.Time); ok && u == quota.Percent {
+			sum = quota.AddSat(sum, part)
+			continue
+		}
 		sum = quota.AddSat(sum, l.s.Counter(c.ConnectionID, key, "", u, w).Effective(l.u.AsOf.Time, w.Millis()))
 	}
 	return sum

@@ -1,10 +1,13 @@
 package projector
 
 import (
+	"strings"
+
 	"github.com/quotashare/quotashare/fairshare"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/saturation"
 	"github.com/quotashare/quotashare/windows"
 	"github.com/quotashare/quotashare/wire"
 )
@@ -63,21 +66,19 @@ func (s *State) Position() Position { return s.pos }
 type Pool struct {
 	Doc *plans.Pool
 	plans.Stamp
-	Enforcing bool // some limit of it is known
+	Enforcing bool // some limit of it is known, or at log time some reading
 	Warnings  wire.Faults
 }
 
-func (p *pool) view() Pool {
-	return Pool{Doc: p.doc, Stamp: p.stamp(), Enforcing: p.resolved.HasLimit(), Warnings: p.warnings}
+func (s *State) poolView(p *pool) Pool {
+	return Pool{Doc: p.doc, Stamp: p.stamp(), Enforcing: s.enforces(p, s.logTime), Warnings: p.warnings}
 }
 
 // Regard returns the view that a document would have under the plans in force.
 func (s *State) Regard(doc *plans.Pool) Pool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	p := pool{doc: doc}
-	s.resolve(&p)
-	return p.view()
+	return s.poolView(s.draft(doc))
 }
 
 // Pools returns the pools in force, by id.
@@ -86,7 +87,7 @@ func (s *State) Pools() []Pool {
 	defer s.mu.RUnlock()
 	list := make([]Pool, len(s.poolList))
 	for i, p := range s.poolList {
-		list[i] = p.view()
+		list[i] = s.poolView(p)
 	}
 	return list
 }
@@ -99,7 +100,7 @@ func (s *State) Pool(id string) (Pool, bool) {
 	if !ok {
 		return Pool{}, false
 	}
-	return p.view(), true
+	return s.poolView(p), true
 }
 
 // Plans returns the plans of all connections known, by their ids.
@@ -204,7 +205,7 @@ func (s *State) gatherFacts(q *questions.Question, a *Asked, conn, allocation in
 	if p := a.reader.p; p != nil {
 		a.Pool, f.Pool = p.doc, p.resolved
 		if q.Model != "" {
-			a.reader.model = s.names.find(q.Model)
+			a.reader.model, a.reader.name = s.names.find(q.Model), strings.ToLower(q.Model)
 		}
 	}
 	a.Facts.Gather(&f, &a.reader, a.Now)
@@ -229,6 +230,7 @@ type reader struct {
 	p      *pool
 	key    ref // 0 = never seen: it has no counters
 	model  ref
+	name   string    // of the model, in lower case
 	others *unlisted // when the asker is one of the unlisted keys
 	// The asker's pair on the connection asked for last: one look-up serves
 	// all dimensions of a pool with one connection.
@@ -273,12 +275,40 @@ func (r *reader) Model(conn int, u quota.Unit) windows.Counter {
 	return r.s.counters.get(r.pairOf(conn, r.key, r.model), u, quota.Hourly)
 }
 
-// Reading implements fairshare.Counters. Provider signals are in the log and
-// not folded yet, so nothing is known.
-func (r *reader) Reading(int, quota.Window) fairshare.Reading { return fairshare.Reading{} }
+// Reading implements fairshare.Counters.
+func (r *reader) Reading(conn int, w quota.Window) fairshare.Reading {
+	m := r.s.meterOf(r.p.conns[conn], w)
+	if m == nil {
+		return fairshare.Reading{}
+	}
+	ttl := r.s.settings.doc.SignalTTLMs()
+	return fairshare.Reading{
+		Current: fairshare.Level(m.Current(ttl)), Other: fairshare.Level(m.Remembered(ttl)),
+		Part: m.Part(r.local(m)), PartUntil: m.PartsUntil(),
+	}
+}
 
-// Scoped implements fairshare.Counters; see Reading.
-func (r *reader) Scoped(_ int, _ quota.Window, dst []fairshare.Level) []fairshare.Level { return dst }
+// local is what the asker used in the open cycle.
+func (r *reader) local(m *meter) saturation.Usage {
+	switch {
+	case r.others != nil:
+		return r.others.local(r, m)
+	case r.key == 0:
+		return saturation.Usage{}
+	}
+	return m.Local(uint32(r.key))
+}
+
+// Scoped implements fairshare.Counters.
+func (r *reader) Scoped(conn int, w quota.Window, dst []fairshare.Level) []fairshare.Level {
+	ttl := r.s.settings.doc.SignalTTLMs()
+	for _, m := range r.s.metersOf(r.p.conns[conn]) {
+		if m.window == w && m.scope != 0 && strings.Contains(r.name, m.part) {
+			dst = append(dst, fairshare.Level(m.Current(ttl)), fairshare.Level(m.Remembered(ttl)))
+		}
+	}
+	return dst
+}
 
 // Holds implements fairshare.Counters; holds are not folded yet.
 func (r *reader) Holds(dst []fairshare.Hold) []fairshare.Hold { return dst }

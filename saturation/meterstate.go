@@ -77,6 +77,26 @@ func (m *Meter) PutRow(cycle uint64, key uint32, u Usage) error {
 	return nil
 }
 
+// Excerpt returns the meter as it is now for somebody who asks about those keys
+// alone, each named once. All others are one there, under the handle rest, so
+// that parts, levels and the total are the meter's. Usage of the next cycle is
+// left out.
+func Excerpt[K ~uint32](m *Meter, keys []K, rest K) *Meter {
+	x := &Meter{Head: m.Head, width: m.width}
+	others := m.LocalTotal()
+	for _, key := range keys {
+		if place, ok := m.local.places[uint32(key)]; ok {
+			u := m.local.at(place).Usage
+			x.local.add(uint32(key), u)
+			others = others.Minus(u)
+		}
+	}
+	if others != (Usage{}) {
+		x.local.add(uint32(rest), others)
+	}
+	return x
+}
+
 // Append appends the head's canonical encoding: uvarint number, u8 flags; varint
 // used, reset, observed, start, pot; varint used, reset, observed of the other
 // window.

@@ -24,7 +24,7 @@ var Boundaries = []Boundary{
 	{"saturation", words("quota", "events"), "what a provider says means the same whoever asks, and nothing is decided by it here"},
 	{"usage", words("quota", "wire", "questions", "plans"), "usage is shown from numbers that others worked out"},
 	{"fairshare", words("quota", "windows", "plans", "questions"), "a judgement is a function of documents, counters and an instant"},
-	{"projector", words("quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage"), "the fold knows the rules, and of the outside only Source and Store"},
+	{"projector", words("quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation"), "the fold knows the rules, and of the outside only Source and Store"},
 	{"projector/memstore", words("projector"), "a store knows records, not what they mean"},
 	{"projector/pebblestore", words("projector"), "a store knows records, not what they mean"},
 	{"projector/jetsource", words("events", "projector"), "the source reads messages, not what is in them"},

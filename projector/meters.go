@@ -1,0 +1,179 @@
+package projector
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/saturation"
+)
+
+// meter is what the provider says about one window of one connection, for all
+// models or for those of a scope.
+type meter struct {
+	*saturation.Meter
+	conn   ref
+	window quota.Window // quota.Rate too
+	scope  ref          // in names; 0 = all models
+	id     string       // of the scope
+	part   string       // the same in lower case: the names of its models have it in them
+}
+
+// meters are all meters of a state. There are a few for each connection whose
+// provider speaks, however many keys it has, so these may be pointers.
+type meters struct {
+	byConn [][]*meter // by connection.meters - 1; each by window, then scope
+	dirty  []*meter   // changed since the last cut
+}
+
+// Problems are what is wrong with a header, in the order of Counts.ByProblem.
+var Problems = [...]saturation.Problem{
+	saturation.BadNumber, saturation.BadReset, saturation.BadStatus, saturation.UnknownWindow, saturation.BadScope,
+}
+
+// numOutcomes is the number of saturation.Outcomes.
+const numOutcomes = int(saturation.Noise) + 1
+
+// foldSaturation takes in what a provider says. The headers of a response are
+// read as those of the provider that the event names; a gateway that names none
+// has told who it is with an event before, or a pool has.
+func (s *State) foldSaturation(m *events.Message, e *events.Event) {
+	at, clamped := placeAt(e.Time, m.Time)
+	conn := s.connRef(e.ConnectionID)
+	s.noteProvider(conn, e.Provider)
+	readings := e.Readings
+	if e.Headers != nil {
+		var faults []saturation.Fault
+		readings, faults = saturation.FromHeaders(cmp.Or(e.Provider, s.providerOf(conn)), e.Status, e.Headers, at)
+		for _, f := range faults {
+			s.counts.ByProblem[slices.Index(Problems[:], f.Problem)]++
+		}
+	}
+	for i := range readings {
+		s.read(conn, &readings[i], at)
+	}
+	if clamped {
+		s.counts.Clamped++
+	}
+}
+
+// read takes one reading into its meter, which there is from the first one on.
+// No request is known to be in flight, as holds are not folded yet.
+func (s *State) read(conn ref, r *events.Reading, at int64) {
+	m := s.needMeter(conn, r.Window, r.Scope)
+	changed := m.Changed()
+	outcome, tooFar := m.Read(saturation.Observation{Used: r.UsedPercent, ResetAt: r.ResetAt, At: at}, s.settings.doc.SignalTTLMs())
+	s.noteMeter(m, changed)
+	s.counts.ByOutcome[outcome]++
+	if tooFar {
+		s.counts.FarResets++
+	}
+}
+
+// use counts a consumption in the meters of its connection. Nothing is split by
+// a scope, so those with one have no use for it.
+func (s *State) use(list []*meter, key ref, at int64, e *events.Event) {
+	priced := e.Given>>quota.USD&1 != 0
+	for _, m := range list {
+		if m.scope == 0 {
+			changed := m.Changed()
+			m.Use(uint32(key), at, &e.Cost, priced)
+			s.noteMeter(m, changed)
+		}
+	}
+}
+
+// noteMeter puts the meter on the list of the next cut when it has just changed.
+func (s *State) noteMeter(m *meter, before bool) {
+	if !before && m.Changed() {
+		s.meters.dirty = append(s.meters.dirty, m)
+	}
+}
+
+// metersOf returns the meters of a connection.
+func (s *State) metersOf(conn ref) []*meter {
+	if at := s.conn(conn).meters; at != 0 {
+		return s.meters.byConn[at-1]
+	}
+	return nil
+}
+
+// meterOf returns the connection's meter of all models for the window, nil when
+// its provider never spoke of it.
+func (s *State) meterOf(conn ref, w quota.Window) *meter {
+	for _, m := range s.metersOf(conn) {
+		if m.window == w && m.scope == 0 {
+			return m
+		}
+	}
+	return nil
+}
+
+// needMeter returns the meter of that name and makes it when it is new.
+func (s *State) needMeter(conn ref, w quota.Window, scope string) *meter {
+	at, found := s.findMeter(conn, w, scope)
+	if found {
+		return s.metersOf(conn)[at]
+	}
+	m := s.newMeter(conn, w, s.names.intern(scope))
+	m.Meter = saturation.NewMeter(w)
+	s.putMeter(at, m)
+	return m
+}
+
+// newMeter returns a meter of that name which is nowhere yet.
+func (s *State) newMeter(conn ref, w quota.Window, scope ref) *meter {
+	id := s.names.id(scope)
+	return &meter{conn: conn, window: w, scope: scope, id: id, part: strings.ToLower(id)}
+}
+
+// findMeter returns where among the connection's meters that one is or belongs.
+// They are in the order of windows and then of the ids of scopes.
+func (s *State) findMeter(conn ref, w quota.Window, scope string) (at int, found bool) {
+	return slices.BinarySearchFunc(s.metersOf(conn), scope, func(m *meter, scope string) int {
+		return cmp.Or(cmp.Compare(m.window, w), strings.Compare(m.id, scope))
+	})
+}
+
+// putMeter puts the meter where findMeter says.
+func (s *State) putMeter(at int, m *meter) {
+	c := s.conn(m.conn)
+	if c.meters == 0 {
+		s.meters.byConn = append(s.meters.byConn, nil)
+		c.meters = uint32(len(s.meters.byConn))
+	}
+	list := &s.meters.byConn[c.meters-1]
+	*list = slices.Insert(*list, at, m)
+}
+
+// consumed returns what a key used of a window on its connection: in percent its
+// part of the provider's cycle, without one what was counted.
+func (s *State) consumed(p *pair, u quota.Unit, w quota.Window, now int64) quota.Amount {
+	if u == quota.Percent {
+		if m := s.meterOf(p.conn, w); m != nil && now < m.PartsUntil() {
+			return m.Part(m.Local(uint32(p.key)))
+		}
+	}
+	return s.counters.get(p, u, w).Effective(now, w.Millis())
+}
+
+// enforces reports whether the pool can block at instant now: a limit is known,
+// or how full a window of its plan is. Readings of other windows block nothing.
+func (s *State) enforces(p *pool, now int64) bool {
+	if p.resolved.HasLimit() {
+		return true
+	}
+	ttl := s.settings.doc.SignalTTLMs()
+	for _, conn := range p.conns {
+		for _, m := range s.metersOf(conn) {
+			planned := slices.ContainsFunc(p.resolved.Dimensions, func(d plans.PoolDimension) bool { return d.Window == m.window })
+			if _, known := m.At(now, ttl); known && planned {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,95 @@
+package projector_test
+
+import (
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/saturation"
+)
+
+// step is something that meters may take in: what a provider said, or what a
+// key used.
+type step struct {
+	conn string
+	at   int64
+	said *events.Reading
+
+	key    string
+	cost   quota.Amounts
+	priced bool
+}
+
+// hear notes what a provider said.
+func (w *twin) hear(m *events.Message, e *events.Event) {
+	at, clamped := place(m, e)
+	if clamped {
+		w.counts.Clamped++
+	}
+	readings := e.Readings
+	if e.Headers != nil {
+		provider := e.Provider
+		if provider == "" {
+			provider = w.providers[e.ConnectionID]
+		}
+		var faults []saturation.Fault
+		readings, faults = saturation.FromHeaders(provider, e.Status, e.Headers, at)
+		for _, f := range faults {
+			for i, p := range projector.Problems {
+				if p == f.Problem {
+					w.counts.ByProblem[i]++
+				}
+			}
+		}
+	}
+	for i := range readings {
+		w.steps = append(w.steps, step{conn: e.ConnectionID, at: at, said: &readings[i]})
+	}
+}
+
+// meters makes every meter anew, each from all that was said and used.
+func (w *twin) meters() map[projector.MeterName]projector.MeterState {
+	all := map[projector.MeterName]projector.MeterState{}
+	for i := range w.steps {
+		if r := w.steps[i].said; r != nil {
+			name := projector.MeterName{Connection: w.steps[i].conn, Window: r.Window, Scope: r.Scope}
+			if _, made := all[name]; !made {
+				all[name] = w.meter(name)
+			}
+		}
+	}
+	return all
+}
+
+func (w *twin) meter(name projector.MeterName) projector.MeterState {
+	m, keys, names := saturation.NewMeter(name.Window), map[string]uint32{}, []string{""}
+	for i := range w.steps {
+		x := &w.steps[i]
+		switch {
+		case x.conn != name.Connection:
+		case x.said == nil:
+			if name.Scope != "" {
+				continue
+			}
+			if keys[x.key] == 0 {
+				keys[x.key], names = uint32(len(names)), append(names, x.key)
+			}
+			m.Use(keys[x.key], x.at, &x.cost, x.priced)
+		case x.said.Window == name.Window && x.said.Scope == name.Scope:
+			as, far := m.Read(saturation.Observation{Used: x.said.UsedPercent, ResetAt: x.said.ResetAt, At: x.at}, 30_000)
+			w.counts.ByOutcome[as]++
+			if far {
+				w.counts.FarResets++
+			}
+		}
+	}
+	return projector.StateOf(m, func(key uint32) string { return names[key] })
+}
+
+func (w *twin) compareMeters(t *rapid.T, s *projector.State) {
+	if d := cmp.Diff(w.meters(), s.Meters()); d != "" {
+		t.Fatalf("meters (-twin +state):\n%s", d)
+	}
+}
