@@ -12,6 +12,7 @@ type ConnectionUse struct {
 	ProviderUsed quota.Amount // unit percent, of the reading without a scope
 	HasProvider  bool
 	ResetAt      int64 // of that reading, epoch ms; 0 = unknown
+	Observed     int64 // of that reading, epoch ms; 0 = there is none
 }
 
 // Connections appends what each connection, in pool order, has at instant now of
@@ -24,7 +25,8 @@ func (f *Facts) Connections(i int, now int64, dst []ConnectionUse) []ConnectionU
 		total, level := f.total(l, i*f.conns+conn, bucket, elapsed, now)
 		use := ConnectionUse{Limit: l.perConns[conn], Consumed: total}
 		if level.Until != 0 {
-			use.ProviderUsed, use.HasProvider, use.ResetAt = level.Used, true, level.ResetAt
+			use.ProviderUsed, use.HasProvider = level.Used, true
+			use.ResetAt, use.Observed = level.ResetAt, level.Observed
 		}
 		dst = append(dst, use)
 	}

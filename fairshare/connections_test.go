@@ -61,14 +61,14 @@ func TestConnectionsShowTheWordThatCounts(t *testing.T) {
 		b.conns[i].total[quota.Percent][quota.FiveHour] = windows.Counter{Index: bucket, Curr: 7e6}
 	}
 	b.conns[1].readings[quota.FiveHour] = Reading{
-		Current: Level{Used: 30e6, Until: rapidNow + 10, ResetAt: rapidNow + 10},
-		Other:   Level{Used: 40e6, Until: rapidNow + 5, ResetAt: rapidNow + 50},
+		Current: Level{Used: 30e6, Until: rapidNow + 10, ResetAt: rapidNow + 10, Observed: rapidNow - 1},
+		Other:   Level{Used: 40e6, Until: rapidNow + 5, ResetAt: rapidNow + 50, Observed: rapidNow - 2},
 	}
 	f := gather(ask(r, "a", AnyConnection), b, rapidNow)
 	local := ConnectionUse{Limit: 80e6, Consumed: 7e6}
 	for later, second := range map[int64]ConnectionUse{
-		4:  {Limit: 80e6, Consumed: 40e6, ProviderUsed: 40e6, HasProvider: true, ResetAt: rapidNow + 50},
-		5:  {Limit: 80e6, Consumed: 30e6, ProviderUsed: 30e6, HasProvider: true, ResetAt: rapidNow + 10},
+		4:  {Limit: 80e6, Consumed: 40e6, ProviderUsed: 40e6, HasProvider: true, ResetAt: rapidNow + 50, Observed: rapidNow - 2},
+		5:  {Limit: 80e6, Consumed: 30e6, ProviderUsed: 30e6, HasProvider: true, ResetAt: rapidNow + 10, Observed: rapidNow - 1},
 		10: local,
 	} {
 		if diff := cmp.Diff([]ConnectionUse{local, second}, f.Connections(1, rapidNow+later, nil)); diff != "" {

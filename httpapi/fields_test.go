@@ -92,7 +92,10 @@ func everyUse() *usage.Snapshot {
 		Dimensions: []usage.Dimension{{
 			Unit: quota.Requests, Window: quota.Hourly, Limit: 1_500_000, ConsumedTotal: 900_000, HeldTotal: 2000, Mode: "strict", Unlisted: 50_000,
 			Connections: []usage.Connection{
-				{ID: "kimi-1", Limit: 1_500_000, ConsumedTotal: 900_000, ProviderUsed: 61_500_000, HasProvider: true, ResetAt: noon + 600_000},
+				{
+					ID: "kimi-1", Limit: 1_500_000, ConsumedTotal: 900_000, ProviderUsed: 61_500_000, HasProvider: true, ResetAt: noon + 600_000,
+					Observed: noon - 500, Split: usage.Split{HasSplit: true, Attributed: 60_000_000, Unattributed: 1_500_000},
+				},
 				{ID: "kimi-2"},
 			},
 			Uses: []usage.Use{
@@ -103,6 +106,13 @@ func everyUse() *usage.Snapshot {
 		}, {
 			Unit: quota.USD, Window: quota.Daily, Mode: "generous", Uses: make([]usage.Use, 2),
 		}},
+		Signals: []usage.Signal{
+			{
+				ConnectionID: "kimi-1", Window: quota.Hourly, Observed: noon - 500, Known: true, Used: 61_500_000, ResetAt: noon + 600_000,
+				Split: usage.Split{HasSplit: true, Attributed: 60_000_000, Unattributed: 1_500_000}, Drift: 1_500_000, HasDrift: true,
+			},
+			{ConnectionID: "kimi-1", Window: quota.Rate, Scope: "k2", Observed: noon - 60_000},
+		},
 		Keys: []usage.Key{
 			{ID: "alice", Allocation: "alice", Own: true, Reason: "fair-share", RetryAt: noon + 1_804_789},
 			{ID: "zoe", Allow: true, Reason: "no-allocation", WouldBlock: true},

@@ -78,9 +78,20 @@ func (x *usageSheet) fill(clock int64, unlisted int) {
 		Unlisted: unlisted,
 	}
 	x.rows = make(map[ref]int, len(x.keys))
+	x.addSignals()
 	all := x.addPool()
 	x.addAllocations()
 	x.addUnlisted(all)
+}
+
+// addSignals adds what the provider says about each connection.
+func (x *usageSheet) addSignals() {
+	for i, conn := range x.pool.conns {
+		d := x.dialOf(conn, x.pool.doc.Connections[i].ConnectionID, x.pool.doc.Provider, x.now)
+		for _, m := range x.metersOf(conn) {
+			x.snapshot.Signals = append(x.snapshot.Signals, d.signal(m))
+		}
+	}
 }
 
 // ask gathers the facts of a row: of one key, or of all unlisted ones together.
@@ -116,18 +127,21 @@ func (x *usageSheet) addPool() unlistedRow {
 		uses = x.facts.Connections(i, x.now, uses[:0])
 		x.snapshot.Dimensions = append(x.snapshot.Dimensions, usage.Dimension{
 			Unit: d.Unit, Window: d.Window, Limit: d.Limit, ConsumedTotal: d.ConsumedTotal, HeldTotal: d.HeldTotal,
-			Mode: d.Mode, Unlisted: d.Consumed, Connections: x.connections(uses), Uses: make([]usage.Use, 0, rows),
+			Mode: d.Mode, Unlisted: d.Consumed, Connections: x.connections(d.Window, uses), Uses: make([]usage.Use, 0, rows),
 		})
 	}
 	return row
 }
 
-func (x *usageSheet) connections(uses []fairshare.ConnectionUse) []usage.Connection {
+func (x *usageSheet) connections(w quota.Window, uses []fairshare.ConnectionUse) []usage.Connection {
 	list := make([]usage.Connection, len(uses))
 	for i, u := range uses {
 		list[i] = usage.Connection{
 			ID: x.pool.doc.Connections[i].ConnectionID, Limit: u.Limit, ConsumedTotal: u.Consumed,
-			ProviderUsed: u.ProviderUsed, HasProvider: u.HasProvider, ResetAt: u.ResetAt,
+			ProviderUsed: u.ProviderUsed, HasProvider: u.HasProvider, ResetAt: u.ResetAt, Observed: u.Observed,
+		}
+		if m := x.meterOf(x.pool.conns[i], w); m != nil {
+			list[i].Split = m.split(x.now, x.settings.doc.SignalTTLMs())
 		}
 	}
 	return list

@@ -26,6 +26,12 @@ func (s *Snapshot) Append(dst []byte) []byte {
 		w.dimension(s, &s.Dimensions[i])
 	}
 	w.End()
+	w.Name("signals")
+	w.Array()
+	for i := range s.Signals {
+		w.signal(&s.Signals[i])
+	}
+	w.End()
 	w.Name("keys")
 	w.Array()
 	for i := range s.Keys {
@@ -96,6 +102,8 @@ func (w *writer) connection(c *Connection, u quota.Unit) {
 	w.amount("consumedTotal", c.ConsumedTotal, u, true)
 	w.amount("providerUsed", c.ProviderUsed, quota.Percent, c.HasProvider)
 	w.known("resetAt", c.ResetAt)
+	w.known("observedAt", c.Observed)
+	w.split(&c.Split)
 	w.End()
 }
 

@@ -19,9 +19,12 @@ type Snapshot struct {
 	GeneratedAt int64          // by the clock of who asked, epoch ms
 	AsOf        questions.AsOf // Time is the instant that all numbers are of
 	Mode        plans.Mode
-	Enforcing   bool        // some limit is known
+	Enforcing   bool        // some limit is known, or some reading
 	Threshold   quota.Ratio // a dimension is strict from here on
 	Dimensions  []Dimension // in plan order
+	// Signals are what providers say, in the order of the pool's connections and
+	// then of windows and scopes.
+	Signals []Signal
 	// Keys are the pool's allocations in its order, then the keys without one of
 	// their own, the most used first and at most MaxUnlisted of them.
 	Keys []Key
@@ -53,6 +56,8 @@ type Connection struct {
 	ProviderUsed  quota.Amount // unit percent
 	HasProvider   bool
 	ResetAt       int64 // of the provider's reading, epoch ms; 0 = unknown
+	Observed      int64 // when the provider said it, epoch ms; 0 = no signal
+	Split
 }
 
 // Key is one row of the pool and what a decision about it would be, asked now
@@ -92,18 +97,9 @@ func UseOf(d *questions.Dimension) Use {
 	}
 }
 
-// UsedPercent returns the consumed total in percent of the limit, floored to its
-// step; more than 100 when more was consumed. ok is false when the limit is
-// unknown.
-//
-//	total × 100 / limit, in millionths: total × 1e8 / limit
-//
-// needs 91 bits. A quotient beyond int64 is held at its end.
+// UsedPercent returns the consumed total in percent of the limit, see Percent.
 func (d *Dimension) UsedPercent() (used quota.Amount, ok bool) {
-	if d.Limit <= 0 {
-		return 0, false
-	}
-	return quota.Amount(mulDiv(int64(d.ConsumedTotal), 100*quota.Percent.Scale(), int64(d.Limit))), true
+	return Percent(d.ConsumedTotal, d.Limit)
 }
 
 // StrictAt returns the amount of the total from which the dimension is strict by

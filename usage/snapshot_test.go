@@ -76,7 +76,10 @@ func full() *Snapshot {
 				Unit: quota.USD, Window: quota.Daily, Limit: 1_800_090_000_000, ConsumedTotal: 54_090_000_000, HeldTotal: 1,
 				Mode: "strict", Unlisted: 90_000_000,
 				Connections: []Connection{
-					{ID: "c1", Limit: 66_670_000_000, ConsumedTotal: 50_000_000_000, ProviderUsed: 75_500_000, HasProvider: true, ResetAt: noon + 1},
+					{
+						ID: "c1", Limit: 66_670_000_000, ConsumedTotal: 50_000_000_000, ProviderUsed: 75_500_000, HasProvider: true, ResetAt: noon + 1,
+						Observed: noon - 1, Split: Split{HasSplit: true, Attributed: 60_000_001, Unattributed: 15_499_999},
+					},
 					{ID: "c2", ConsumedTotal: 1},
 				},
 				Uses: []Use{
@@ -88,6 +91,14 @@ func full() *Snapshot {
 			},
 			{Unit: quota.Percent, Window: quota.FiveHour, Mode: "generous", Uses: make([]Use, 3)},
 			{Unit: quota.Requests, Window: quota.Hourly, Limit: 1, Mode: "generous", Uses: make([]Use, 3), Burn: Burn{ExhaustionMs: 200, HasExhaustion: true}},
+		},
+		Signals: []Signal{
+			{
+				ConnectionID: "c1", Window: quota.Daily, Observed: noon - 1, Known: true, Used: 75_500_000, ResetAt: noon + 1,
+				Split: Split{HasSplit: true, Attributed: 60_000_001, Unattributed: 15_499_999}, Drift: -500_000, HasDrift: true,
+			},
+			{ConnectionID: "c2", Window: quota.Weekly, Scope: "opus", Observed: noon - 3, Known: true, Used: 104_000_000},
+			{ConnectionID: "c2", Window: quota.Rate, Observed: noon - 2},
 		},
 		Unlisted: 3, TokensPerSecond: 12_500_001,
 	}
