@@ -46,13 +46,25 @@ func (f *Faults) line(path string) int {
 	}
 }
 
-// err returns the faults in the order of their lines, nil when there are none.
+// err returns the faults and those of the form, in the order of their lines; nil
+// when there are none. Of a value whose form is wrong nothing else is said: what
+// stands for it is not what was written.
 func (p *parsed) err(faults wire.Faults) error {
-	if len(faults) == 0 {
+	all := slices.Clone(p.faults)
+	said := make(map[string]bool, len(all))
+	for _, fault := range all {
+		said[fault.Field] = true
+	}
+	for _, fault := range faults {
+		if !said[fault.Field] {
+			all = append(all, fault)
+		}
+	}
+	if len(all) == 0 {
 		return nil
 	}
-	f := &Faults{faults, p.lines}
-	slices.SortStableFunc(faults, func(a, b wire.Fault) int { return cmp.Compare(f.line(a.Field), f.line(b.Field)) })
+	f := &Faults{all, p.lines}
+	slices.SortStableFunc(all, func(a, b wire.Fault) int { return cmp.Compare(f.line(a.Field), f.line(b.Field)) })
 	return f
 }
 

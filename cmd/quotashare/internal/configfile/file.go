@@ -30,25 +30,23 @@ type item struct {
 	path  string
 }
 
-// Read reads a file's form: its grammar, and which sections it has.
+// Read reads a file's form: its grammar, and which sections it has. What is
+// wrong with a single value is said with the faults of a section.
 func Read(data []byte) (*File, error) {
 	p, err := parse(data)
 	if err != nil {
 		return nil, err
 	}
 	f := &File{p, map[string]item{}}
-	var faults wire.Faults
 	switch {
-	case p.root.Kind == wire.Array:
+	case p.root.Kind == wire.Array, onePool(p.root):
 		f.has[Pools] = item{p.root, ""}
 	case p.root.Kind != wire.Object:
 		return nil, fmt.Errorf("the file is %s: it begins with pools, plans or settings and a colon", p.root.Kind)
-	case onePool(p.root):
-		f.has[Pools] = item{p.root, ""}
 	default:
-		f.split(&faults)
+		f.split()
 	}
-	return f, f.err(faults)
+	return f, nil
 }
 
 // onePool tells a pool document from a mapping of sections.
@@ -61,29 +59,36 @@ func onePool(v wire.Value) bool {
 	return named && !sectioned
 }
 
-func (f *File) split(faults *wire.Faults) {
+func (f *File) split() {
 	for _, field := range f.root.Fields {
 		switch {
 		case !slices.Contains(sections, field.Name):
-			faults.Add(wire.Show(field.Name), "is unknown: use pools, plans and settings")
+			f.faults.Add(wire.Show(field.Name), "is unknown: use pools, plans and settings")
 		case field.Value.Kind != wire.Null:
 			f.has[field.Name] = item{field.Value, field.Name}
 		}
 	}
 }
 
-// Others returns the sections that the file has beside the one.
+// Others returns the sections that the file has beside the one. What has no name
+// is no other section: a list alone may be meant for the one that was asked for.
 func (f *File) Others(section string) []string {
 	return slices.DeleteFunc(slices.Clone(sections), func(s string) bool {
-		_, there := f.has[s]
-		return s == section || !there
+		it, there := f.has[s]
+		return s == section || !there || it.path == ""
 	})
 }
 
 // section returns the section, an error when the file has none.
 func (f *File) section(name string) (item, error) {
-	if it, there := f.has[name]; there {
+	it, there := f.has[name]
+	switch {
+	case there:
 		return it, nil
+	case len(f.faults) > 0: // a section's name may be misspelt
+		return item{}, f.err(nil)
+	case f.root.Kind == wire.Array:
+		return item{}, fmt.Errorf("the file is a list alone: write %s: above it, as quotashare %s export does", name, name)
 	}
 	return item{}, fmt.Errorf("the file has no %s: write them below %s:, as quotashare %s export does", name, name, name)
 }

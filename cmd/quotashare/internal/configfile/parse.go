@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -14,10 +15,12 @@ import (
 )
 
 // parsed is a file's document, and the lines of its values by path; JSON has no
-// lines.
+// lines. Faults are those of its form: with them in it the document can still be
+// looked through for others, so that all are said at once.
 type parsed struct {
-	root  wire.Value
-	lines map[string]int
+	root   wire.Value
+	lines  map[string]int
+	faults wire.Faults
 }
 
 var errEmpty = errors.New("the file is empty")
@@ -41,29 +44,63 @@ func parse(data []byte) (parsed, error) {
 	return parseYAML(data)
 }
 
+// parseYAML reads YAML. If that fails it may be for stars without quotes; then
+// they are faults among the others that the file has.
 func parseYAML(data []byte) (parsed, error) {
+	tree, err := treeOf(data)
+	if err == nil {
+		return readTree(tree, nil)
+	}
+	quoted, stars := quoteStars(data)
+	if tree, _ = treeOf(quoted); tree == nil {
+		return parsed{}, suspect(err, stars)
+	}
+	// Without a fault no star was to blame, and what was quoted must not pass.
+	p, deeper := readTree(tree, stars)
+	if deeper == nil && len(p.faults) == 0 {
+		deeper = err
+	}
+	return p, deeper
+}
+
+// suspect adds to an error that may be for a star, or for something else, where
+// the first one is.
+func suspect(err error, stars map[place]bool) error {
+	first := math.MaxInt
+	for at := range stars {
+		first = min(first, at.line)
+	}
+	if len(stars) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w (there is a * without quotes in line %d: put * in quotes)", err, first)
+}
+
+func readTree(tree *yaml.Node, stars map[place]bool) (parsed, error) {
+	r := yamlReader{stars: stars, lines: map[string]int{}}
+	root, err := r.value(tree, "")
+	return parsed{root, r.lines, r.faults}, err
+}
+
+// treeOf is the one document of the text.
+func treeOf(data []byte) (*yaml.Node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		return parsed{}, errEmpty
+		return nil, errEmpty
 	case err != nil:
-		return parsed{}, err
+		return nil, err
 	}
 	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
-		return parsed{}, errors.Join(err, errors.New("the file has more than one document: put them into one, or into several files"))
+		return nil, errors.Join(err, errors.New("the file has more than one document: put them into one, or into several files"))
 	}
-	r := yamlReader{lines: map[string]int{}}
-	root, err := r.value(doc.Content[0], "")
-	p := parsed{root, r.lines}
-	if err == nil {
-		err = p.err(r.faults)
-	}
-	return p, err
+	return doc.Content[0], nil
 }
 
 // yamlReader makes a wire.Value of a YAML tree.
 type yamlReader struct {
+	stars  map[place]bool // where a quoted star had no quotes
 	lines  map[string]int
 	faults wire.Faults
 	depth  int
@@ -154,6 +191,9 @@ func (r *yamlReader) scalar(n *yaml.Node, path string) wire.Value {
 	case "!!int", "!!float":
 		return r.number(n, path)
 	case "!!str", "!!timestamp":
+		if r.stars[place{n.Line, n.Column}] {
+			r.faults.Add(path, fmt.Sprintf("is %s without quotes, an alias of YAML that nothing here defines: put %[1]s in quotes, %[1]q", n.Value))
+		}
 		return wire.Value{Kind: wire.String, Text: n.Value}
 	}
 	r.faults.Add(path, "has the tag "+n.Tag+", which nothing here has: leave it out")
