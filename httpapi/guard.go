@@ -38,13 +38,28 @@ func (g *guard) check(r *http.Request) *fault {
 		return forbidden("origin-not-allowed",
 			"origin: "+quote(strings.Join(origin, ", "))+" is another site than "+quote(r.Host)+": pages of other sites may not call this server")
 	}
-	if g.asks && !health && !g.tokenGiven(r.Header["Authorization"]) {
-		return &fault{
-			status: http.StatusUnauthorized, kind: "authentication_error", code: "unauthorized",
-			message: "authorization: send the API token as \"Authorization: Bearer <token>\"",
-		}
+	if g.asks && !health {
+		return g.checkToken(r.Header["Authorization"])
 	}
 	return nil
+}
+
+// checkToken tells a header that is none of ours from a token that is another:
+// who sent it knows which of the two, so nothing secret is said.
+func (g *guard) checkToken(authorization []string) *fault {
+	token, sent := bearer(authorization)
+	sum := sha256.Sum256([]byte(token))
+	switch {
+	case !sent:
+		return unauthorized("authorization: send \"Authorization: Bearer <token>\", once, with the token this server was started with")
+	case subtle.ConstantTimeCompare(sum[:], g.token[:]) != 1:
+		return unauthorized("authorization: the token is not the one this server was started with")
+	}
+	return nil
+}
+
+func unauthorized(message string) *fault {
+	return &fault{status: http.StatusUnauthorized, kind: "authentication_error", code: "unauthorized", message: message}
 }
 
 // isHealth reports whether the request asks for one of the two paths that
@@ -90,12 +105,12 @@ func sameHost(origin []string, host string) bool {
 	return port != "" && strings.EqualFold(strings.TrimSuffix(u.Host, port), strings.TrimSuffix(host, port))
 }
 
-// tokenGiven compares in constant time.
-func (g *guard) tokenGiven(authorization []string) bool {
+// bearer returns the token of the one header that has one.
+func bearer(authorization []string) (token string, sent bool) {
 	if len(authorization) != 1 {
-		return false
+		return "", false
 	}
 	scheme, token, _ := strings.Cut(authorization[0], " ")
-	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	return strings.EqualFold(scheme, "bearer") && subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
+	token = strings.TrimSpace(token)
+	return token, token != "" && strings.EqualFold(scheme, "bearer")
 }

@@ -37,13 +37,13 @@ func TestCheckBind(t *testing.T) {
 }
 
 // The table is read as: a request with this Host, Origin and Authorization for
-// this path is answered with this status and code.
+// this path is answered with this status and code, and a message that says that.
 var guardCases = []struct {
 	name, host, path string
 	origin, auth     []string
 	open             bool
 	status           int
-	code             string
+	code, says       string
 }{
 	{name: "loopback name", host: "localhost:8480", path: "/", open: true},
 	{name: "loopback name without port", host: "localhost", path: "/", open: true},
@@ -72,16 +72,17 @@ var guardCases = []struct {
 	{name: "other scheme", host: "localhost:8480", path: "/", origin: []string{"file://localhost:8480"}, open: true, status: 403, code: "origin-not-allowed"},
 	{name: "other site for health", host: "localhost:8480", path: "/healthz", origin: []string{"https://evil.example"}, open: true, status: 403, code: "origin-not-allowed"},
 
-	{name: "no token", host: "localhost", path: "/", status: 401, code: "unauthorized"},
-	{name: "wrong token", host: "localhost", path: "/", auth: []string{"Bearer s3cre"}, status: 401, code: "unauthorized"},
-	{name: "longer token", host: "localhost", path: "/", auth: []string{"Bearer s3crets"}, status: 401, code: "unauthorized"},
-	{name: "other scheme of authorization", host: "localhost", path: "/", auth: []string{"Basic s3cret"}, status: 401, code: "unauthorized"},
-	{name: "token alone", host: "localhost", path: "/", auth: []string{"s3cret"}, status: 401, code: "unauthorized"},
-	{name: "two authorizations", host: "localhost", path: "/", auth: []string{"Bearer s3cret", "Bearer x"}, status: 401, code: "unauthorized"},
-	{name: "metrics need it", host: "localhost", path: "/metrics", status: 401, code: "unauthorized"},
+	{name: "no token", host: "localhost", path: "/", status: 401, code: "unauthorized", says: "send"},
+	{name: "wrong token", host: "localhost", path: "/", auth: []string{"Bearer s3cre"}, status: 401, code: "unauthorized", says: "not the one"},
+	{name: "longer token", host: "localhost", path: "/", auth: []string{"Bearer s3crets"}, status: 401, code: "unauthorized", says: "not the one"},
+	{name: "other scheme of authorization", host: "localhost", path: "/", auth: []string{"Basic s3cret"}, status: 401, code: "unauthorized", says: "send"},
+	{name: "token alone", host: "localhost", path: "/", auth: []string{"s3cret"}, status: 401, code: "unauthorized", says: "send"},
+	{name: "two authorizations", host: "localhost", path: "/", auth: []string{"Bearer s3cret", "Bearer x"}, status: 401, code: "unauthorized", says: "send"},
+	{name: "scheme alone", host: "localhost", path: "/", auth: []string{"Bearer "}, status: 401, code: "unauthorized", says: "send"},
+	{name: "metrics need it", host: "localhost", path: "/metrics", status: 401, code: "unauthorized", says: "send"},
 	{name: "health does not", host: "localhost", path: "/healthz"},
 	{name: "readiness does not", host: "localhost", path: "/readyz"},
-	{name: "what looks like health does", host: "localhost", path: "/healthz/x", status: 401, code: "unauthorized"},
+	{name: "what looks like health does", host: "localhost", path: "/healthz/x", status: 401, code: "unauthorized", says: "send"},
 }
 
 func TestGuard(t *testing.T) {
@@ -109,8 +110,11 @@ func TestGuard(t *testing.T) {
 			if f == nil {
 				f = new(fault)
 			}
-			if f.status != c.status || f.code != c.code {
-				t.Errorf("got %d %s (%s), want %d %s", f.status, f.code, f.message, c.status, c.code)
+			if f.status != c.status || f.code != c.code || !strings.Contains(f.message, c.says) {
+				t.Errorf("got %d %s (%s), want %d %s (… %s …)", f.status, f.code, f.message, c.status, c.code, c.says)
+			}
+			if strings.Contains(f.message, token) {
+				t.Errorf("the token is told: %s", f.message)
 			}
 		})
 	}

@@ -32,9 +32,9 @@ func metaOf(r *http.Request) (Meta, wire.Faults) {
 	if problem := reasonProblem(m.Reason); problem != "" {
 		faults.Add(headerReason, problem)
 	}
-	if match := r.Header.Get("If-Match"); match != "" {
+	if match := r.Header.Values("If-Match"); len(match) > 0 { // an empty one too: a revision was meant
 		var err error
-		if m.ExpectedRevision, err = parseETag(match); err != nil {
+		if m.ExpectedRevision, err = parseETag(strings.Join(match, ", ")); err != nil {
 			faults.Add("If-Match", err.Error())
 		}
 		m.IfMatch = err == nil // one that cannot be read is a fault, and not a lost race too
@@ -60,8 +60,11 @@ func parseETag(s string) (uint64, error) {
 	text, quoted := strings.CutPrefix(s, `"`)
 	text, ended := strings.CutSuffix(text, `"`)
 	n, err := strconv.ParseUint(text, 10, 64)
-	if !quoted || !ended || err != nil {
-		return 0, fmt.Errorf("is %s: send the ETag of the document you have seen, one number in quotes", quote(s))
+	switch {
+	case err == nil && quoted && ended:
+		return n, nil
+	case err == nil:
+		return 0, fmt.Errorf("lacks quotes: send If-Match: \"%d\", quotes included", n)
 	}
-	return n, nil
+	return 0, fmt.Errorf("is %s: send the ETag of the document you have seen, as in If-Match: \"7\", quotes included, or leave it out", quote(s))
 }
