@@ -29,7 +29,8 @@ type configWrite struct {
 // written is a document that is in force, or was before a later one.
 type written struct {
 	*projection
-	stamp plans.Stamp // revision 0 = nothing was written: what is in force says the same
+	stamp    plans.Stamp // revision 0 = nothing was written: a trial, or what is in force says the same
+	anything bool        // there was something to write
 }
 
 // remove writes a deletion, which has no body, where there is something to
@@ -82,8 +83,8 @@ func (e *Engine) write(ctx context.Context, w *configWrite) (written, error) {
 			return written{}, err
 		}
 		body, err := w.body(p)
-		if err != nil || body == nil {
-			return written{projection: p}, err
+		if err != nil || body == nil || w.meta.Trial != nil {
+			return written{projection: p, anything: body != nil}, err
 		}
 		ack, err := e.js.PublishMsg(ctx, w.message(body), jetstream.WithExpectLastSequenceForSubject(last, events.ConfigPrefix+">"))
 		switch {
@@ -114,7 +115,7 @@ func (e *Engine) verdict(ctx context.Context, p *projection, w *configWrite, seq
 	if v.Rejected != nil {
 		return written{}, httpapi.Refuse(httpapi.ErrConflict, "%s", v.Rejected.Message)
 	}
-	return written{p, plans.Stamp{Revision: seq, UpdatedAt: v.Time, Actor: w.meta.Actor, Reason: w.meta.Reason}}, nil
+	return written{p, plans.Stamp{Revision: seq, UpdatedAt: v.Time, Actor: w.meta.Actor, Reason: w.meta.Reason}, true}, nil
 }
 
 func (w *configWrite) message(body []byte) *nats.Msg {

@@ -7,6 +7,7 @@ import (
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/projector"
 )
 
 // Plans implements httpapi.Configuration.
@@ -42,9 +43,15 @@ func (e *Engine) PutPlan(ctx context.Context, connectionID string, dims []plans.
 	if err != nil {
 		return plans.PlanView{}, err
 	}
-	view := done.state.Plan(connectionID)
-	if done.stamp.Revision != 0 {
-		view.Plan, view.Stamp, view.Warnings = plans.Plan{Dimensions: dims, Source: plans.Manual}, done.stamp, plans.PlanWarnings(dims)
+	if !done.anything {
+		return done.state.Plan(connectionID), nil
+	}
+	draft := projector.Draft{ConnectionID: connectionID, Plan: &plans.Plan{Dimensions: dims, Source: plans.Manual}}
+	view := done.state.RegardPlan(&draft)
+	if m.Trial != nil {
+		e.try(done.projection, m.Trial, draft)
+	} else {
+		view.Stamp = done.stamp // somebody may have changed it since
 	}
 	return view, nil
 }
@@ -55,6 +62,9 @@ func planRevision(connectionID string) func(*projection) uint64 {
 
 // DeletePlan implements httpapi.Configuration.
 func (e *Engine) DeletePlan(ctx context.Context, connectionID string, m httpapi.Meta) error {
-	_, err := e.remove(ctx, events.ConfigPlan.Subject(connectionID), m, planRevision(connectionID))
+	done, err := e.remove(ctx, events.ConfigPlan.Subject(connectionID), m, planRevision(connectionID))
+	if err == nil && m.Trial != nil {
+		e.try(done.projection, m.Trial, projector.Draft{ConnectionID: connectionID})
+	}
 	return err
 }

@@ -54,10 +54,19 @@ func (e *Engine) ChangePool(ctx context.Context, id string, change httpapi.PoolC
 	switch {
 	case err != nil:
 		return httpapi.Pool{}, err
+	case m.Trial != nil:
+		e.try(done.projection, m.Trial, projector.Draft{PoolID: id, Pool: next})
+		done.stamp = now.Stamp
 	case done.stamp.Revision == 0:
 		return httpapi.Pool(now), nil
 	}
 	return done.pool(next), nil
+}
+
+// try fills in what the draft would do.
+func (e *Engine) try(p *projection, t *httpapi.Trial, d projector.Draft) {
+	blocked, freed := p.state.Try(&d, e.now())
+	t.Blocked, t.Freed = effects(blocked), effects(freed)
 }
 
 // pool is the pool as it was written: somebody may have changed it since, and
@@ -68,7 +77,7 @@ func (w *written) pool(doc *plans.Pool) httpapi.Pool {
 		dated.CreatedAt = w.stamp.UpdatedAt
 		doc = &dated
 	}
-	p := w.state.Regard(doc)
+	p := w.state.Regard(doc, nil)
 	p.Stamp = w.stamp
 	return httpapi.Pool(p)
 }
@@ -83,8 +92,11 @@ func poolRevision(id string) func(*projection) uint64 {
 // DeletePool implements httpapi.Configuration.
 func (e *Engine) DeletePool(ctx context.Context, id string, m httpapi.Meta) error {
 	done, err := e.remove(ctx, events.ConfigPool.Subject(id), m, poolRevision(id))
-	if err == nil && done.stamp.Revision == 0 {
+	if err == nil && !done.anything {
 		return httpapi.ErrNotFound
+	}
+	if err == nil && m.Trial != nil {
+		e.try(done.projection, m.Trial, projector.Draft{PoolID: id})
 	}
 	return err
 }
@@ -134,26 +146,6 @@ func (e *Engine) undo(ctx context.Context, made []httpapi.Pool) error {
 		}
 	}
 	return all
-}
-
-// TryPool implements httpapi.Configuration.
-func (e *Engine) TryPool(id string, change httpapi.PoolChange, m httpapi.Meta) (httpapi.Trial, error) {
-	p := e.current.Load()
-	if p == nil {
-		return httpapi.Trial{}, errNoState
-	}
-	now, _ := p.state.Pool(id)
-	if err := expect(m, now.Revision); err != nil {
-		return httpapi.Trial{}, err
-	}
-	next, err := change(now.Doc)
-	if err != nil {
-		return httpapi.Trial{}, err
-	}
-	as := p.state.Regard(next)
-	as.Stamp = now.Stamp
-	blocked, freed := p.state.Try(id, next, e.now())
-	return httpapi.Trial{Pool: httpapi.Pool(as), Blocked: effects(blocked), Freed: effects(freed)}, nil
 }
 
 func effects(list []projector.Effect) []httpapi.Effect {

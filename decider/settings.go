@@ -6,6 +6,7 @@ import (
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/projector"
 )
 
 // Settings implements httpapi.Configuration.
@@ -43,6 +44,9 @@ func (e *Engine) ChangeSettings(ctx context.Context, change func(plans.Settings)
 	switch {
 	case err != nil:
 		return httpapi.Settings{}, err
+	case m.Trial != nil:
+		e.try(done.projection, m.Trial, projector.Draft{Settings: &next})
+		_, done.stamp = done.state.SettingsAt()
 	case done.stamp.Revision == 0:
 		return e.Settings(), nil
 	}

@@ -53,6 +53,10 @@ type Meta struct {
 	Actor, Reason    string
 	ExpectedRevision uint64
 	IfMatch          bool // ExpectedRevision counts
+	// Trial, when set, takes what the change would do. Then nothing is written, and
+	// what the method returns is the document as it would be, under the revision
+	// in force.
+	Trial *Trial
 }
 
 // PoolChange makes the next document of a pool from the one in force, nil when
@@ -60,15 +64,15 @@ type Meta struct {
 // called again when somebody else wrote first, and changes nothing it is given.
 type PoolChange func(now *plans.Pool) (next *plans.Pool, err error)
 
-// Trial is what a change of a pool would do now.
+// Trial is what a change would do now.
 type Trial struct {
-	Pool           Pool // as it would be; the revision is that of the pool in force
 	Blocked, Freed []Effect
 }
 
 // Effect is a key whose requests would be blocked by a change, or are blocked
 // without it.
 type Effect struct {
+	PoolID       string
 	APIKeyID     string // quota.AllOthers = the keys without an allocation of their own
 	Reason       string // of the block
 	Binding      questions.Binding
@@ -139,8 +143,6 @@ type Configuration interface {
 	// CreatePools writes all of these pools, or none; where there is a pool it is
 	// ErrConflict.
 	CreatePools(ctx context.Context, docs []*plans.Pool, m Meta) ([]Pool, error)
-	// TryPool says what a change would do, and writes nothing.
-	TryPool(id string, change PoolChange, m Meta) (Trial, error)
 	// DeletePool deletes a pool; ErrNotFound when there is none.
 	DeletePool(ctx context.Context, id string, m Meta) error
 

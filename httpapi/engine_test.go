@@ -124,6 +124,10 @@ func (d *double) write(m Meta, have uint64) error {
 	if m.IfMatch && m.ExpectedRevision != have {
 		return ErrLostRace
 	}
+	if m.Trial != nil {
+		*m.Trial = aTrial()
+		return nil
+	}
 	d.metas = append(d.metas, m)
 	d.seq++
 	return nil
@@ -142,6 +146,9 @@ func (d *double) ChangePool(_ context.Context, id string, change PoolChange, m M
 	}
 	if err := d.write(m, now.Revision); err != nil {
 		return Pool{}, err
+	}
+	if m.Trial != nil {
+		return Pool{Doc: next, Stamp: now.Stamp}, nil
 	}
 	d.pools[id] = Pool{Doc: next, Stamp: d.stamp(m)}
 	return d.pools[id], nil
@@ -165,23 +172,15 @@ func (d *double) CreatePools(ctx context.Context, docs []*plans.Pool, m Meta) (m
 	return made, nil
 }
 
-func (d *double) TryPool(id string, change PoolChange, m Meta) (Trial, error) {
-	now, _ := d.Pool(id)
-	if m.IfMatch && m.ExpectedRevision != now.Revision {
-		return Trial{}, ErrLostRace
-	}
-	next, err := change(now.Doc)
-	if err != nil {
-		return Trial{}, err
-	}
+// aTrial is what every trial of the double finds.
+func aTrial() Trial {
 	return Trial{
-		Pool: Pool{Doc: next, Stamp: now.Stamp},
 		Blocked: []Effect{
-			{APIKeyID: "alice", Reason: "fair-share", Binding: questions.Binding{Unit: quota.Tokens, Window: quota.Daily}, HasBinding: true, RetryAfterMs: 1500},
-			{APIKeyID: "bob", Reason: "suspended", RetryAfterMs: -1},
+			{PoolID: "team", APIKeyID: "alice", Reason: "model-cap", Binding: questions.Binding{Unit: quota.Tokens, Window: quota.Hourly, Model: "k2"}, HasBinding: true, RetryAfterMs: 1500},
+			{PoolID: "team", APIKeyID: "bob", Reason: "suspended", RetryAfterMs: -1},
 		},
-		Freed: []Effect{{APIKeyID: "*", Reason: "global-saturated", RetryAfterMs: 7}},
-	}, nil
+		Freed: []Effect{{PoolID: "rest", APIKeyID: "*", Reason: "global-saturated", RetryAfterMs: 7}},
+	}
 }
 
 func (d *double) Usage(_ context.Context, id string) (*usage.Snapshot, error) {
@@ -240,6 +239,9 @@ func (d *double) ChangeSettings(_ context.Context, change func(plans.Settings) (
 	if err := d.write(m, now.Revision); err != nil {
 		return Settings{}, err
 	}
+	if m.Trial != nil {
+		return Settings{Values: next, Stamp: now.Stamp}, nil
+	}
 	d.settings = Settings{Values: next, Stamp: d.stamp(m)}
 	return d.settings, nil
 }
@@ -251,7 +253,7 @@ func (d *double) DeletePool(_ context.Context, id string, m Meta) error {
 		return ErrNotFound
 	}
 	err := d.write(m, d.pools[id].Revision)
-	if err == nil {
+	if err == nil && m.Trial == nil {
 		delete(d.pools, id)
 	}
 	return err
@@ -261,7 +263,7 @@ func (d *double) DeletePlan(_ context.Context, id string, m Meta) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	err := d.write(m, d.plans[id].Revision)
-	if err == nil {
+	if err == nil && m.Trial == nil {
 		delete(d.plans, id)
 	}
 	return err
@@ -273,11 +275,16 @@ func (d *double) PutPlan(_ context.Context, id string, dims []plans.Dimension, m
 	if err := d.write(m, d.plans[id].Revision); err != nil {
 		return plans.PlanView{}, err
 	}
-	d.plans[id] = plans.PlanView{
+	made := plans.PlanView{
 		ConnectionID: id, Provider: "codex", Stamp: d.stamp(m),
 		Plan: plans.Plan{Dimensions: dims, Source: plans.Manual},
 	}
-	return d.plans[id], nil
+	if m.Trial != nil {
+		made.Stamp = d.plans[id].Stamp
+		return made, nil
+	}
+	d.plans[id] = made
+	return made, nil
 }
 
 func (d *double) Publish(_ context.Context, subject, msgID string, data []byte) (uint64, error) {

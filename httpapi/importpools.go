@@ -17,6 +17,9 @@ const maxImport = 1000
 // repeated.
 func (a *api) importPools(w http.ResponseWriter, r *http.Request, items []wire.Value) error {
 	m, faults := metaOf(r)
+	if m.Trial != nil {
+		faults.Add("dryRun", "is for one document: send the pools one by one to see what each would do")
+	}
 	docs, more := parseImport(items)
 	if err := append(faults, more...).Err(); err != nil {
 		return err

@@ -20,9 +20,14 @@ const (
 	maxReason = 1000 // characters
 )
 
-// metaOf reads who changes something, why, and what revision they have seen.
+// metaOf reads who changes something, why, what revision they have seen, and
+// whether it is only a trial. A parameter that is not known is a fault, as it is
+// nowhere else: "dryrun=true" would be a change that nobody wanted.
 func metaOf(r *http.Request) (Meta, wire.Faults) {
-	var faults wire.Faults
+	q := newQuery(r)
+	trial := q.flag("dryRun")
+	q.only("dryRun")
+	faults := q.faults
 	m := Meta{Actor: r.Header.Get(headerActor), Reason: r.Header.Get(headerReason)}
 	if m.Actor != "" {
 		if err := quota.ValidateID(m.Actor); err != nil {
@@ -38,6 +43,9 @@ func metaOf(r *http.Request) (Meta, wire.Faults) {
 			faults.Add("If-Match", err.Error())
 		}
 		m.IfMatch = err == nil // one that cannot be read is a fault, and not a lost race too
+	}
+	if trial {
+		m.Trial = new(Trial)
 	}
 	return m, faults
 }

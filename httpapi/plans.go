@@ -41,7 +41,7 @@ func (a *api) getPlan(w http.ResponseWriter, r *http.Request) error {
 	if err := checkConnectionID(id); err != nil {
 		return err
 	}
-	writePlan(w, a.engine.Plan(id))
+	writePlan(w, a.engine.Plan(id), nil)
 	return nil
 }
 
@@ -71,7 +71,7 @@ func (a *api) putPlan(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	made.Warnings = append(made.Warnings, plans.UnknownPlanFields(doc)...)
-	writePlan(w, made)
+	writePlan(w, made, m.Trial)
 	return nil
 }
 
@@ -88,7 +88,7 @@ func (a *api) deletePlan(w http.ResponseWriter, r *http.Request) error {
 	if err := a.engine.DeletePlan(r.Context(), id, m); err != nil {
 		return err
 	}
-	w.WriteHeader(http.StatusNoContent)
+	writeDeleted(w, m.Trial)
 	return nil
 }
 
@@ -99,8 +99,6 @@ func checkConnectionID(id string) error {
 	return nil
 }
 
-func writePlan(w http.ResponseWriter, p plans.PlanView) {
-	w.Header().Set("ETag", etag(p.Revision))
-	doc := plans.AppendPlanView([]byte(`{"plan":`), p)
-	writeBody(w, http.StatusOK, "application/json", append(doc, '}', '\n'))
+func writePlan(w http.ResponseWriter, p plans.PlanView, t *Trial) {
+	writeDocument(w, http.StatusOK, p.Revision, plans.AppendPlanView([]byte(`{"plan":`), p), t)
 }

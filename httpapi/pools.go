@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/quotashare/quotashare/plans"
-	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/wire"
 )
 
@@ -46,7 +45,7 @@ func (a *api) getPool(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return noPool(id)
 	}
-	writePool(w, http.StatusOK, p)
+	writePool(w, http.StatusOK, p, nil)
 	return nil
 }
 
@@ -80,8 +79,12 @@ func (a *api) createPool(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	made.Warnings = append(made.Warnings, plans.UnknownPoolFields(doc)...)
+	if m.Trial != nil {
+		writePool(w, http.StatusOK, made, m.Trial)
+		return nil
+	}
 	w.Header().Set("Location", poolPath(p.ID))
-	writePool(w, http.StatusCreated, made)
+	writePool(w, http.StatusCreated, made, nil)
 	return nil
 }
 
@@ -109,11 +112,6 @@ func dress(p *plans.Pool) {
 // is written; or says what that would do.
 func (a *api) patchPool(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	q := newQuery(r)
-	dry := q.flag("dryRun")
-	if err := q.err(); err != nil {
-		return err
-	}
 	patch, err := readJSON(r)
 	if err != nil {
 		return err
@@ -132,65 +130,13 @@ func (a *api) patchPool(w http.ResponseWriter, r *http.Request) error {
 		}
 		return next, nil
 	}
-	if dry {
-		return a.tryPool(w, id, change, patch, m)
-	}
 	made, err := a.engine.ChangePool(r.Context(), id, change, m)
 	if err != nil {
 		return err
 	}
 	made.Warnings = append(made.Warnings, plans.UnknownPoolFields(patch)...)
-	writePool(w, http.StatusOK, made)
+	writePool(w, http.StatusOK, made, m.Trial)
 	return nil
-}
-
-// tryPool answers what a change would do.
-func (a *api) tryPool(w http.ResponseWriter, id string, change PoolChange, patch wire.Value, m Meta) error {
-	t, err := a.engine.TryPool(id, change, m)
-	if err != nil {
-		return err
-	}
-	t.Pool.Warnings = append(t.Pool.Warnings, plans.UnknownPoolFields(patch)...)
-	doc := wire.NewWriter(append(appendPool([]byte(`{"pool":`), t.Pool), `,"dryRun":true,"blocked":`...), wire.JSON)
-	appendEffects(&doc, t.Blocked)
-	doc = wire.NewWriter(append(doc.Bytes(), `,"freed":`...), wire.JSON)
-	appendEffects(&doc, t.Freed)
-	writeBody(w, http.StatusOK, "application/json", append(doc.Bytes(), '}', '\n'))
-	return nil
-}
-
-func appendEffects(doc *wire.Writer, list []Effect) {
-	doc.Array()
-	for i := range list {
-		e := &list[i]
-		doc.Object()
-		doc.Name("apiKeyId")
-		doc.String(e.APIKeyID)
-		doc.Name("reason")
-		doc.String(e.Reason)
-		if e.HasBinding {
-			appendBinding(doc, &e.Binding)
-		}
-		doc.Name("retryAfterMs")
-		if e.RetryAfterMs < 0 {
-			doc.Null()
-		} else {
-			doc.Int(e.RetryAfterMs)
-		}
-		doc.End()
-	}
-	doc.End()
-}
-
-func appendBinding(doc *wire.Writer, b *questions.Binding) {
-	doc.Name("binding")
-	doc.Object()
-	doc.Name("unit")
-	doc.String(b.Unit.String())
-	doc.Name("window")
-	doc.String(b.Window.String())
-	optional(doc, "model", b.Model)
-	doc.End()
 }
 
 func noPool(id string) error {
@@ -212,7 +158,7 @@ func (a *api) deletePool(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.WriteHeader(http.StatusNoContent)
+	writeDeleted(w, m.Trial)
 	return nil
 }
 
@@ -258,9 +204,17 @@ func appendPool(dst []byte, p Pool) []byte {
 	return plans.AppendPoolView(dst, p.Doc, p.Stamp, p.Enforcing, p.Warnings)
 }
 
-func writePool(w http.ResponseWriter, status int, p Pool) {
-	w.Header().Set("ETag", etag(p.Revision))
-	doc := appendPool([]byte(`{"pool":`), p)
+func writePool(w http.ResponseWriter, status int, p Pool, t *Trial) {
+	writeDocument(w, status, p.Revision, appendPool([]byte(`{"pool":`), p), t)
+}
+
+// writeDocument ends and writes the answer that doc begins, with what a trial
+// found if it was one.
+func writeDocument(w http.ResponseWriter, status int, revision uint64, doc []byte, t *Trial) {
+	w.Header().Set("ETag", etag(revision))
+	if t != nil {
+		doc = t.append(append(doc, ','))
+	}
 	writeBody(w, status, "application/json", append(doc, '}', '\n'))
 }
 

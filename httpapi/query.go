@@ -2,9 +2,12 @@ package httpapi
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/quotashare/quotashare/wire"
 )
@@ -62,6 +65,15 @@ func (q *query) flag(name string) bool {
 		q.faults.Add(name, "is "+quote(text)+": use true or false")
 	}
 	return text == "true"
+}
+
+// only makes parameters of other names faults.
+func (q *query) only(names ...string) {
+	for _, name := range slices.Sorted(maps.Keys(q.values)) {
+		if !slices.Contains(names, name) {
+			q.faults.Add(wire.Show(name), "is no parameter of a change: use "+strings.Join(names, ", "))
+		}
+	}
 }
 
 // page reads limit and offset.

@@ -8,7 +8,7 @@ import (
 
 // getSettings shows every setting, with where its value comes from.
 func (a *api) getSettings(w http.ResponseWriter, _ *http.Request) error {
-	writeSettings(w, a.engine.Settings())
+	writeSettings(w, a.engine.Settings(), nil)
 	return nil
 }
 
@@ -27,12 +27,10 @@ func (a *api) putSettings(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeSettings(w, made)
+	writeSettings(w, made, m.Trial)
 	return nil
 }
 
-func writeSettings(w http.ResponseWriter, s Settings) {
-	w.Header().Set("ETag", etag(s.Revision))
-	doc := plans.AppendSettingsView([]byte(`{"settings":`), &s.Values, s.Stamp)
-	writeBody(w, http.StatusOK, "application/json", append(doc, '}', '\n'))
+func writeSettings(w http.ResponseWriter, s Settings, t *Trial) {
+	writeDocument(w, http.StatusOK, s.Revision, plans.AppendSettingsView([]byte(`{"settings":`), &s.Values, s.Stamp), t)
 }

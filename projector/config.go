@@ -102,17 +102,25 @@ func (s *State) putPool(doc *plans.Pool, from origin) {
 	s.pools[doc.ID] = p
 	at, _ := s.findPool(doc.ID)
 	s.poolList = slices.Insert(s.poolList, at, p)
-	s.resolve(p)
+	p.resolve(s.planWith(nil))
 }
 
-// resolve works out the pool's dimensions, limits and shares from the plans in
-// force.
-func (s *State) resolve(p *pool) {
-	planOf := func(connectionID string) plans.Plan {
-		return s.planOf(s.conns.find(connectionID), p.doc.Provider)
+// resolve works out the pool's dimensions, limits and shares, and what an operator
+// should know, from the plans of its connections.
+func (p *pool) resolve(planOf func(connectionID, provider string) plans.Plan) {
+	of := func(connectionID string) plans.Plan { return planOf(connectionID, p.doc.Provider) }
+	p.resolved = plans.Resolve(p.doc, of)
+	p.warnings = plans.Warnings(p.doc, of)
+}
+
+// planWith returns the plans in force, but for that of the draft.
+func (s *State) planWith(d *Draft) func(connectionID, provider string) plans.Plan {
+	return func(id, provider string) plans.Plan {
+		if d != nil && id == d.ConnectionID {
+			return plans.PlanOf(d.Plan, provider)
+		}
+		return s.planOf(s.conns.find(id), provider)
 	}
-	p.resolved = plans.Resolve(p.doc, planOf)
-	p.warnings = plans.Warnings(p.doc, planOf)
 }
 
 // planOf is the plan in force of a connection with that provider.
@@ -141,7 +149,7 @@ func (s *State) foldPlan(m *events.Message, e *events.Event) *events.Rejection {
 	}
 	s.touchConfig(tagPlan, e.ConfigID)
 	if at := s.conn(conn).pool; at != 0 {
-		s.resolve(s.poolAt[at-1])
+		s.poolAt[at-1].resolve(s.planWith(nil))
 	}
 	return nil
 }

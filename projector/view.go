@@ -74,11 +74,12 @@ func (s *State) poolView(p *pool) Pool {
 	return Pool{Doc: p.doc, Stamp: p.stamp(), Enforcing: s.enforces(p, s.logTime), Warnings: p.warnings}
 }
 
-// Regard returns the view that a document would have under the plans in force.
-func (s *State) Regard(doc *plans.Pool) Pool {
+// Regard returns the view that a document would have under the plans in force,
+// but for that of the draft, if there is one.
+func (s *State) Regard(doc *plans.Pool, d *Draft) Pool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.poolView(s.draft(doc))
+	return s.poolView(s.draft(doc, s.planWith(d)))
 }
 
 // Pools returns the pools in force, by id.
@@ -117,6 +118,25 @@ func (s *State) Plans() []plans.PlanView {
 func (s *State) Plan(connectionID string) plans.PlanView {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	return s.planView(connectionID, s.planWith(nil))
+}
+
+// RegardPlan returns the view that the plan of the draft would have in force. It
+// comes with the warnings of the connection's pool too, for that is what a plan
+// matters to.
+func (s *State) RegardPlan(d *Draft) plans.PlanView {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	v := s.planView(d.ConnectionID, s.planWith(d))
+	if p := s.pools[v.Pool]; p != nil {
+		for _, f := range s.draft(p.doc, s.planWith(d)).warnings {
+			v.Warnings.Add("pool."+f.Field, f.Problem)
+		}
+	}
+	return v
+}
+
+func (s *State) planView(connectionID string, planOf func(connectionID, provider string) plans.Plan) plans.PlanView {
 	v := plans.PlanView{ConnectionID: connectionID}
 	r := s.conns.find(connectionID)
 	if r != 0 {
@@ -127,8 +147,11 @@ func (s *State) Plan(connectionID string) plans.PlanView {
 			v.Pool = s.poolAt[at-1].doc.ID
 		}
 	}
-	v.Plan = s.planOf(r, v.Provider)
+	v.Plan = planOf(connectionID, v.Provider)
 	v.Warnings = plans.PlanWarnings(v.Plan.Dimensions)
+	if v.Pool == "" && (r == 0 || !s.conn(r).seen()) {
+		v.Warnings.Add("connectionId", "is in no pool, and no event has named it: look whether it is spelt as its gateway spells it")
+	}
 	return v
 }
 
