@@ -3,19 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/quotashare/quotashare/config"
-	"github.com/quotashare/quotashare/internal/program"
 )
 
 // answerWithin bounds one request; the engine waits at most 10 seconds itself.
@@ -100,27 +95,5 @@ func (c *client) send(ctx context.Context, method, path string, h http.Header, b
 	if res.StatusCode/100 == 2 {
 		return data, nil
 	}
-	return nil, refusal(res.StatusCode, data)
-}
-
-func (c *client) unreachable(err error) error {
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return program.Hint(
-			fmt.Errorf("nobody answers at %s", c.base),
-			"start the engine with quotashare up, or say where it is with --http-addr or %s", config.Variable("http-addr"),
-		)
-	}
-	return err
-}
-
-// refusal reads an answer that is none of success.
-func refusal(status int, data []byte) error {
-	var doc struct{ Error *refused }
-	if json.Unmarshal(data, &doc) != nil || doc.Error == nil {
-		return fmt.Errorf("the engine answered %d: %s", status, strings.TrimSpace(string(data)))
-	}
-	if status == http.StatusUnauthorized {
-		return program.Hint(doc.Error, "pass the token with --api-token or %s", config.Variable("api-token"))
-	}
-	return doc.Error
+	return nil, c.refusal(res.StatusCode, data)
 }

@@ -49,8 +49,8 @@ func run(ctx context.Context, p program.Process) int {
 		"measures": measures(), "version": p.Name + " " + assembly.Version,
 	})
 	if err != nil {
-		return program.Report(p.Stderr, p.Name, err)
+		return program.Report(p.Stderr, p.Name, misread(err, p))
 	}
 	picked, _ := k.Selected().Target.Addr().Interface().(command) // each is; a test runs them all
-	return program.Report(p.Stderr, p.Name, picked.run(ctx, p))
+	return program.Report(p.Stderr, p.Name, misconfigured(picked.run(ctx, p), p, k))
 }
