@@ -90,7 +90,7 @@ func TestFaults(t *testing.T) {
 		{`"in": "path", "required": true`, `"in": "path", "required": false`, `declared and required are []`},
 		{`[{ "$ref": "#/components/parameters/Deep" }]`, `[{ "$ref": "#/components/parameters/Deep" }, { "$ref": "#/components/parameters/Deep" }]`, "parameter deep is there twice"},
 		{`"$ref": "#/components/schemas/Size"`, `"$ref": "#/components/schemas/Bulk"`, "$ref #/components/schemas/Bulk leads nowhere"},
-		{`"$ref": "#/components/responses/Missing"`, `"$ref": "other.json#/x"`, "$ref other.json#/x leads nowhere"},
+		{`"$ref": "#/components/responses/Missing"`, `"$ref": "other/components/responses/Missing"`, "$ref other/components/responses/Missing leads nowhere"},
 		{`"404": { "$ref": "#/components/responses/Missing" }`, `"404": { "description": "None." }`, "/components/responses/Missing is referred to by nobody"},
 		{`"examples": { "a": { "value": { "size": 1 } } }`, `"examples": {}`, "a body of application/json has no example"},
 		{`"value": { "size": 1 }`, `"value": { "size": "1" }`, `example "a" of application/json: `},
@@ -214,6 +214,25 @@ func TestUnseen(t *testing.T) {
 	whole := load(t, small).Unseen()
 	if len(whole) != 7 {
 		t.Errorf("of nothing seen %d are unseen: %q", len(whole), whole)
+	}
+}
+
+// Of two forms that an answer may have, it shows the one that it has.
+func TestUnseenOfAChoice(t *testing.T) {
+	form := func(kind string) string {
+		return `{ "type": "object", "additionalProperties": false, "properties": { "kind": { "const": "` + kind + `" } } }`
+	}
+	d := load(t, strings.Replace(small, `{ "$ref": "#/components/schemas/Thing" } } }
+          },`, `{ "oneOf": [`+form("a")+`, `+form("b")+`] } } }
+          },`, 1))
+	e := got()
+	e.Answer = []byte(`{"kind":"b"}`)
+	if err := d.Check(e); err != nil {
+		t.Fatal(err)
+	}
+	unseen := strings.Join(d.Unseen(), "\n")
+	if !strings.Contains(unseen, "schema/oneOf/0: kind") || strings.Contains(unseen, "schema/oneOf/1: kind") {
+		t.Errorf("unseen are\n%s", unseen)
 	}
 }
 
