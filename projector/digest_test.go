@@ -30,9 +30,13 @@ func TestDigestIsGolden(t *testing.T) {
 			Data: []byte(`{"connectionId":"c","dimensions":[{"unit":"usd","window":"5h","limit":"12.5"}]}`),
 		},
 		usageAt(3, start, `,"id":"1","model":"m","provider":"kimi","cost":{"tokens":1200,"usd":0.000000001}`),
-		usageAt(4, start+day, `,"id":"2","time":"2026-09-22T00:00:00Z"`),
+		says5h(4, start, 7, 60_000),
+		usageAt(5, start, `,"cost":{"tokens":3,"usd":1}`),
+		usageAt(6, start, fmt.Sprintf(`,"time":%d`, start+60_000)),
+		says5h(7, start, 9, 60_000),
+		usageAt(8, start+day, `,"id":"2","time":"2026-09-22T00:00:00Z"`),
 	}
-	const want = "8e74f0d4fd827cf63317b4db1be4ffd2f1ae162640cf6008ad69c1fb158edbd1"
+	const want = "899b85abaad71127a8955c24b351609971b8a37bc66d30d35a631329e15bab90"
 	if got := fmt.Sprintf("%x", plain(t, log).Digest); got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}
@@ -61,6 +65,32 @@ func TestWhatTheDigestSees(t *testing.T) {
 		{"the model", []events.Message{usageAt(1, start, `,"model":"a"`)}, []events.Message{usageAt(1, start, `,"model":"b"`)}, false},
 		{"the revision", []events.Message{settings(1), usageAt(2, start, "")}, []events.Message{settings(2), usageAt(3, start, "")}, false},
 		{"zero in a bucket to come", []events.Message{usageAt(1, edge, ahead), back}, []events.Message{usageAt(1, edge, `,"cost":{"requests":0}`)}, false},
+		{"a reading", []events.Message{says5h(1, start, 7, 0)}, []events.Message{says5h(1, start, 8, 0)}, false},
+		{"a reset", []events.Message{says5h(1, start, 7, 0)}, []events.Message{says5h(1, start, 7, 60_000)}, false},
+		{
+			"who used since a reading",
+			[]events.Message{says5h(1, start, 7, 0), usageAt(2, start, ""), usageAt(3, start, ""), another(4)},
+			[]events.Message{usageAt(1, start, ""), says5h(2, start, 7, 0), usageAt(3, start, ""), another(4)},
+			false,
+		},
+		{
+			"the order of keys",
+			[]events.Message{says5h(1, start, 7, 0), usageAt(2, start, ""), another(3)},
+			[]events.Message{says5h(1, start, 7, 0), another(2), usageAt(3, start, "")},
+			true,
+		},
+		{
+			"usage of the next cycle",
+			[]events.Message{says5h(1, start, 7, 60_000), usageAt(2, start, fmt.Sprintf(`,"time":%d`, start+59_999))},
+			[]events.Message{says5h(1, start, 7, 60_000), usageAt(2, start, fmt.Sprintf(`,"time":%d`, start+60_000))},
+			false,
+		},
+		{
+			"the number of a cycle",
+			[]events.Message{says5h(1, start, 7, 60_000), says5h(2, start+60_000, 9, 7_200_000)},
+			[]events.Message{says5h(1, start+60_000, 9, 7_200_000)},
+			true,
+		},
 		{"the sequence of usage", []events.Message{usageAt(1, start, "")}, []events.Message{usageAt(9, start, "")}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -69,6 +99,20 @@ func TestWhatTheDigestSees(t *testing.T) {
 			}
 		})
 	}
+}
+
+// says5h is what a provider says at an instant, its reset given as a wait.
+func says5h(seq uint64, at int64, used int, reset int64) events.Message {
+	r := fmt.Sprintf(`{"window":"5h","usedPercent":%d`, used)
+	if reset != 0 {
+		r += fmt.Sprintf(`,"resetAt":%d`, at+reset)
+	}
+	return events.Message{Subject: "quota.saturation", Seq: seq, Time: at, Data: []byte(`{"connectionId":"c","readings":[` + r + `}]}`)}
+}
+
+// another is a consumption of another key than usageAt's.
+func another(seq uint64) events.Message {
+	return events.Message{Subject: "quota.consumption", Seq: seq, Time: start, Data: []byte(`{"apiKeyId":"bob","connectionId":"c"}`)}
 }
 
 func settings(seq uint64) events.Message {

@@ -80,16 +80,35 @@ type MeterName struct {
 // MeterState is all there is to a meter, for tests to compare.
 type MeterState struct {
 	saturation.Head
-	Rows map[string]saturation.Usage // by "cycle key"
+	Rows map[string]Row // by cycle and key
+}
+
+// Row is what a key used in a cycle.
+type Row struct {
+	Cycle uint64
+	saturation.Usage
 }
 
 // StateOf returns the state of a meter whose keys have those names.
 func StateOf(m *saturation.Meter, name func(uint32) string) MeterState {
-	x := MeterState{Head: m.Head, Rows: map[string]saturation.Usage{}}
+	x := MeterState{Head: m.Head, Rows: map[string]Row{}}
 	m.Rows(func(cycle uint64, key uint32, u saturation.Usage) {
-		x.Rows[strconv.FormatUint(cycle, 10)+" "+name(key)] = u
+		x.Rows[strconv.FormatUint(cycle, 10)+" "+name(key)] = Row{cycle, u}
 	})
 	return x
+}
+
+// Meter returns the meter again, its keys without names.
+func (x *MeterState) Meter(w quota.Window) *saturation.Meter {
+	m := saturation.Restore(w, x.Head)
+	key := uint32(0)
+	for _, r := range x.Rows {
+		key++
+		if err := m.PutRow(r.Cycle, key, r.Usage); err != nil {
+			panic(err)
+		}
+	}
+	return m
 }
 
 // Meters returns every meter.

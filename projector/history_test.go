@@ -132,13 +132,18 @@ func usage(t *rapid.T, kind events.Kind, now int64) events.Event {
 // have passed or that cannot be.
 func fillSaturation(t *rapid.T, m *events.Message) {
 	m.Subject = "quota.saturation"
+	e := says(t, m.Time)
+	m.Data = events.AppendJSON(nil, &e)
+}
+
+func says(t *rapid.T, now int64) events.Event {
 	e := events.Event{Kind: events.Saturation, ConnectionID: conns.Draw(t, "conn"), Provider: providers.Draw(t, "provider")}
 	if id := rapid.IntRange(0, 12).Draw(t, "id"); id > 3 {
 		e.ID = strconv.Itoa(id)
 	}
-	at := m.Time
+	at := now
 	if rapid.Bool().Draw(t, "timed") {
-		e.Time = m.Time - rapid.SampledFrom([]int64{0, 1, 500, 5_000, 40_000, 3_600_000, -1_000, -120_000, -120_001}).Draw(t, "ago")
+		e.Time = now - rapid.SampledFrom([]int64{0, 1, 500, 5_000, 40_000, 3_600_000, -1_000, -120_000, -120_001}).Draw(t, "ago")
 		at = e.Time
 	}
 	if rapid.IntRange(0, 3).Draw(t, "raw") == 0 {
@@ -149,7 +154,7 @@ func fillSaturation(t *rapid.T, m *events.Message) {
 			e.Readings = append(e.Readings, reading(t, w, at))
 		}
 	}
-	m.Data = events.AppendJSON(nil, &e)
+	return e
 }
 
 var readingWindows = rapid.SampledFrom([]quota.Window{quota.FiveHour, quota.FiveHour, quota.Hourly, quota.Weekly, quota.Rate})

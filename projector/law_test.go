@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -161,6 +162,35 @@ func openPebble(t fataler, fs vfs.FS) *pebblestore.Store {
 	return store
 }
 
+// TestSentAgainIsFoldedOnce: a publisher that saw no acknowledgement sends again,
+// readings and usage alike, and nothing of the state shows it.
+func TestSentAgainIsFoldedOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var once, again []events.Message
+		clock := start
+		for i := range rapid.IntRange(1, 20).Draw(t, "events") {
+			clock += rapid.Int64Range(0, 40_000).Draw(t, "gap")
+			e := says(t, clock)
+			if rapid.Bool().Draw(t, "usage") {
+				e = usage(t, events.Consumption, clock)
+			}
+			e.ID = strconv.Itoa(i)
+			m := events.Message{Subject: "quota." + subjectOf[e.Kind], Time: clock, Data: events.AppendJSON(nil, &e)}
+			m.Seq = uint64(len(once) + 1)
+			once = append(once, m)
+			for range rapid.IntRange(1, 3).Draw(t, "times") {
+				m.Seq = uint64(len(again) + 1)
+				again = append(again, m)
+			}
+		}
+		if a, b := plain(t, once).Digest, plain(t, again).Digest; a != b {
+			t.Fatalf("sent again the digest is %x, sent once %x", b, a)
+		}
+	})
+}
+
+var subjectOf = map[events.Kind]string{events.Consumption: "consumption", events.Saturation: "saturation"}
+
 // TestTheBatchUnderWayIsRemembered: an id whose entry is being committed must
 // be found, before and after the commit has landed.
 func TestTheBatchUnderWayIsRemembered(t *testing.T) {
@@ -193,10 +223,13 @@ func TestStoresOfOtherMakingAreRefused(t *testing.T) {
 	fresh := func() projector.Store {
 		store := memstore.New()
 		s := projector.NewState(store)
-		fold(t, s, []events.Message{{
-			Subject: "quota.consumption", Seq: 1, Time: start,
-			Data: []byte(`{"id":"1","apiKeyId":"a","connectionId":"c","provider":"kimi","model":"m","cost":{"tokens":5}}`),
-		}}, 1)
+		fold(t, s, []events.Message{
+			{Subject: "quota.saturation", Seq: 1, Time: start, Data: []byte(`{"connectionId":"c","readings":[{"window":"5h","usedPercent":7},{"window":"5h","scope":"m","usedPercent":7}]}`)},
+			{
+				Subject: "quota.consumption", Seq: 2, Time: start,
+				Data: []byte(`{"id":"1","apiKeyId":"a","connectionId":"c","provider":"kimi","model":"m","cost":{"tokens":5}}`),
+			},
+		}, 1)
 		cut(t, s, store)
 		return store
 	}
@@ -226,6 +259,19 @@ func TestStoresOfOtherMakingAreRefused(t *testing.T) {
 		{"a provider of no id", func(_ projector.Store, b projector.Batch) error {
 			return b.Set([]byte("n\x00\x00\x00\x01"), []byte{99, 0})
 		}, projector.ErrCorrupt},
+		{"a meter of nobody", meterRecord("M\x00\x00\x00\x09\x01\x00\x00\x00\x00", head(1)), projector.ErrCorrupt},
+		{"a meter of no window", meterRecord("M\x00\x00\x00\x01\x06\x00\x00\x00\x00", head(1)), projector.ErrCorrupt},
+		{"a meter of no scope", meterRecord("M\x00\x00\x00\x01\x01\x00\x00\x00\x09", head(1)), projector.ErrCorrupt},
+		{"a meter that read nothing", meterRecord("M\x00\x00\x00\x01\x02\x00\x00\x00\x00", head(0)), projector.ErrCorrupt},
+		{"a meter cut short", meterRecord("M\x00\x00\x00\x01\x01\x00\x00\x00\x00", head(1)[:9]), projector.ErrCorrupt},
+		{"a meter's key cut short", meterRecord("M\x00\x00\x00\x01\x01\x00\x00\x00", head(1)), projector.ErrCorrupt},
+		{"a row of no meter", meterRecord(row(1, 0, 0, 1, 1), used3), projector.ErrCorrupt},
+		{"a row with a scope", meterRecord(row(1, 1, 1, 1, 1), used3), projector.ErrCorrupt},
+		{"a row of another cycle", meterRecord(row(1, 1, 0, 3, 1), used3), projector.ErrCorrupt},
+		{"a row of no key", meterRecord(row(1, 1, 0, 1, 0), used3), projector.ErrCorrupt},
+		{"a row of an unknown key", meterRecord(row(1, 1, 0, 1, 9), used3), projector.ErrCorrupt},
+		{"a row cut short", meterRecord(row(1, 1, 0, 1, 2), used3[:2]), projector.ErrCorrupt},
+		{"a row as there may be", meterRecord(row(1, 1, 0, 1, 2), used3), nil},
 		{"half a pool", func(_ projector.Store, b projector.Batch) error { return b.Set([]byte("ox"), []byte(`1{"name"`)) }, projector.ErrCorrupt},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -238,6 +284,19 @@ func TestStoresOfOtherMakingAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+func meterRecord(key string, value []byte) func(projector.Store, projector.Batch) error {
+	return func(_ projector.Store, b projector.Batch) error { return b.Set([]byte(key), value) }
+}
+
+// head is a meter's record with nothing but a number.
+func head(number byte) []byte { return append([]byte{number}, make([]byte, 9)...) }
+
+var used3 = []byte{2, 2, 2}
+
+func row(conn, window, scope, cycle, key byte) string {
+	return string([]byte{'K', 0, 0, 0, conn, window, 0, 0, 0, scope, 0, 0, 0, 0, 0, 0, 0, cycle, 0, 0, 0, key})
 }
 
 // TestManyIDsAreRemembered: several in a bucket, over several commits and days,

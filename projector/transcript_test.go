@@ -14,6 +14,7 @@ import (
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/saturation"
+	view "github.com/quotashare/quotashare/usage"
 )
 
 // TestTranscripts runs testdata/transcripts/*.txt: what is published, and what then is so.
@@ -21,8 +22,9 @@ import (
 //	at 2026-09-22T10:00:00Z       the broker's clock, for what follows
 //	publish <subject> [Header=v]  one message per line of input
 //	ask key=… connection=…|pool=… [model=…] [tokens=…]
+//	usage <pool>                  what its keys have of each dimension, and what providers say
 //	plan <connection>             the plan in force and where it comes from
-//	counts | pools | rejected | history | seen | config | records
+//	counts | pools | rejected | history | seen | config | records | meters
 //	restart                       commit, and load from the store
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/transcripts", func(t *testing.T, path string) {
@@ -60,6 +62,8 @@ func (x *transcript) run(t *testing.T, d *datadriven.TestData) string {
 		return x.counts()
 	case "pools":
 		return x.pools()
+	case "usage":
+		return x.usage(d.CmdArgs[0].Key)
 	case "plan":
 		return x.plan(d.CmdArgs[0].Key)
 	}
@@ -90,16 +94,26 @@ func (x *transcript) look(d *datadriven.TestData) string {
 			}
 		}
 	case "records":
-		must(x.t, x.store.Scan([]byte{0}, []byte{0xff}, func(key, value []byte) error {
-			out = append(out, fmt.Sprintf("%c %x = %x", key[0], key[1:], value))
-			return nil
-		}))
+		out = x.records("")
+	case "meters":
+		out = x.records("MK")
 	case "config":
 		out = append(out, fmt.Sprintf("last change: %d", x.state.LastConfig()))
 	default:
 		d.Fatalf(x.t, "unknown command")
 	}
 	return strings.Join(out, "\n")
+}
+
+// records shows the records of these kinds, all when none are named.
+func (x *transcript) records(kinds string) (out []string) {
+	must(x.t, x.store.Scan([]byte{0}, []byte{0xff}, func(key, value []byte) error {
+		if kinds == "" || strings.ContainsRune(kinds, rune(key[0])) {
+			out = append(out, fmt.Sprintf("%c %x = %x", key[0], key[1:], value))
+		}
+		return nil
+	}))
+	return out
 }
 
 // publish folds a message per line and says what became of each.
@@ -195,6 +209,57 @@ func (x *transcript) plan(connection string) string {
 		out += fmt.Sprintf(", %s/%s/%s", l.Unit, l.Window, l.Limit.Format(l.Unit))
 	}
 	return out
+}
+
+// usage shows what is consumed, a line for each dimension and each signal.
+func (x *transcript) usage(pool string) string {
+	u, ok := x.state.Usage(pool, x.clock)
+	if !ok {
+		x.t.Fatalf("no pool %s", pool)
+	}
+	out := []string{fmt.Sprintf("enforcing: %v", u.Enforcing)}
+	for _, d := range u.Dimensions {
+		line := fmt.Sprintf("%s/%s: %s %s,", d.Unit, d.Window, d.ConsumedTotal.Format(d.Unit), d.Mode)
+		for i, use := range d.Uses {
+			line += fmt.Sprintf(" %s %s", u.Keys[i].ID, use.Consumed.Format(d.Unit))
+		}
+		for _, c := range d.Connections {
+			if c.HasProvider {
+				line += fmt.Sprintf("; %s %s, said at %s: %s", c.ID, c.ProviderUsed.Format(quota.Percent),
+					quota.FormatInstant(c.Observed), split(c.Split))
+			}
+		}
+		out = append(out, line)
+	}
+	for i := range u.Signals {
+		out = append(out, signal(&u.Signals[i]))
+	}
+	return strings.Join(out, "\n")
+}
+
+func signal(g *view.Signal) string {
+	line := fmt.Sprintf("%s %s", g.ConnectionID, g.Window)
+	if g.Scope != "" {
+		line += " of " + g.Scope
+	}
+	if !g.Known {
+		return line + ": no signal since " + quota.FormatInstant(g.Observed)
+	}
+	line += fmt.Sprintf(": %s %%, said at %s", g.Used.Format(quota.Percent), quota.FormatInstant(g.Observed))
+	if g.ResetAt != 0 {
+		line += ", until " + quota.FormatInstant(g.ResetAt)
+	}
+	if g.HasSplit {
+		line += ": " + split(g.Split)
+	}
+	if g.HasDrift {
+		line += ", drift " + g.Drift.Format(quota.Percent)
+	}
+	return line
+}
+
+func split(s view.Split) string {
+	return fmt.Sprintf("%s of keys, %s of nobody", s.Attributed.Format(quota.Percent), s.Unattributed.Format(quota.Percent))
 }
 
 // ask asks at the broker's clock and shows the dimensions as they are.

@@ -27,11 +27,13 @@ func TestUsageIsWhatDecisionsExplain(t *testing.T) {
 		last := log[len(log)-1]
 		for range rapid.IntRange(1, 8).Draw(t, "more") {
 			m := events.Message{Seq: uint64(len(log) + 1), Time: last.Time + int64(len(log))}
-			switch rapid.IntRange(0, 3).Draw(t, "what") {
+			switch rapid.IntRange(0, 5).Draw(t, "what") {
 			case 0:
 				fillRichPool(t, &m)
 			case 1:
 				fillRichPlan(t, &m)
+			case 2, 3:
+				fillSaturation(t, &m)
 			default:
 				fillUsage(t, &m)
 			}
@@ -46,6 +48,7 @@ func TestUsageIsWhatDecisionsExplain(t *testing.T) {
 			}
 			l := &usageLaw{T: t, s: s, p: p, u: u, clock: clock}
 			l.rows()
+			l.signals()
 			for i, k := range u.Keys {
 				l.row(i, k)
 			}
