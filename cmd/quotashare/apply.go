@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/quotashare/quotashare/cmd/quotashare/internal/configfile"
@@ -37,13 +38,17 @@ var (
 	past       = [verbs]string{unchanged: "unchanged", create: "created", change: "changed", remove: "deleted"}
 )
 
-// step is what apply does about one document.
+// step is what apply does about one document: the request that writes it, unless
+// it is unchanged.
 type step struct {
-	name  string // "pool team-a"
-	verb  verb
-	diff  []string
-	ask   func(context.Context) ([]string, error) // what the engine says it would do
-	write func(context.Context) error
+	name string // "pool team-a"
+	verb verb
+	diff []string
+
+	method, path string
+	revision     uint64 // what it was compared with
+	body         []byte
+	waits        bool // for another step, without which the engine would refuse it
 }
 
 // planner compares a file with what the engine has, and returns the steps in
@@ -69,19 +74,58 @@ func (a *applying) run(ctx context.Context, p program.Process, section string, p
 	if err != nil {
 		return err
 	}
-	if err := a.show(ctx, p.Stdout, steps); err != nil || a.DryRun {
-		return err
+	if a.DryRun {
+		return e.tryAll(ctx, p.Stdout, steps)
 	}
-	for i, s := range steps {
+	return e.writeAll(ctx, p.Stdout, steps)
+}
+
+func (e *editor) writeAll(ctx context.Context, w io.Writer, steps []step) error {
+	for i := range steps {
+		steps[i].show(w, nil)
+	}
+	for i := range steps {
+		s := &steps[i]
 		if s.verb == unchanged {
 			continue
 		}
-		if err := s.write(ctx); err != nil {
+		done, err := e.carryOut(ctx, s)
+		if err != nil {
 			return brokeOff(steps, i, err)
 		}
+		done.warn(w, s)
 	}
-	fmt.Fprintln(p.Stdout, summary(steps))
+	fmt.Fprintln(w, summary(steps))
 	return nil
+}
+
+// tryAll asks of each step alone what it would do now.
+func (e *editor) tryAll(ctx context.Context, w io.Writer, steps []step) error {
+	outcomes := make([]outcome, len(steps))
+	for i := range steps {
+		s := &steps[i]
+		if s.verb == unchanged {
+			s.show(w, nil)
+			continue
+		}
+		var err error
+		if outcomes[i], err = e.try(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		s.show(w, outcomes[i].effects(s))
+	}
+	for i := range steps {
+		outcomes[i].warn(w, &steps[i])
+	}
+	fmt.Fprintf(w, "dry run, nothing is written; it would be %s\n", summary(steps))
+	return nil
+}
+
+func (s *step) show(w io.Writer, more []string) {
+	fmt.Fprintf(w, "%s: %s\n", s.name, infinitive[s.verb])
+	for _, line := range slices.Concat(s.diff, more) {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
 }
 
 // maxFile bounds a file. What the API takes at once is less, but a file may
@@ -124,27 +168,6 @@ func (a *applying) name() string {
 
 // fault names the file before what is wrong with it.
 func (a *applying) fault(err error) error { return fmt.Errorf("%s: %w", a.name(), err) }
-
-func (a *applying) show(ctx context.Context, w io.Writer, steps []step) error {
-	for _, s := range steps {
-		fmt.Fprintf(w, "%s: %s\n", s.name, infinitive[s.verb])
-		lines := s.diff
-		if a.DryRun && s.ask != nil {
-			more, err := s.ask(ctx)
-			if err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
-			}
-			lines = append(lines, more...)
-		}
-		for _, line := range lines {
-			fmt.Fprintf(w, "  %s\n", line)
-		}
-	}
-	if a.DryRun {
-		fmt.Fprintf(w, "dry run, nothing is written; it would be %s\n", summary(steps))
-	}
-	return nil
-}
 
 // summary counts the steps by what becomes of them.
 func summary(steps []step) string {

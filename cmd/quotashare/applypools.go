@@ -3,11 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/quotashare/quotashare/cmd/quotashare/internal/configfile"
 	"github.com/quotashare/quotashare/internal/program"
@@ -53,7 +50,7 @@ func (c *poolsApplyCmd) plan(ctx context.Context, e *editor, file *configfile.Fi
 	}
 	steps := make([]step, len(moves))
 	for i, m := range moves {
-		if steps[i], err = m.step(e); err != nil {
+		if steps[i], err = m.step(); err != nil {
 			return nil, err
 		}
 	}
@@ -85,40 +82,28 @@ func (c *poolsApplyCmd) pair(wanted []configfile.Pool, there []pool) []*move {
 }
 
 // step compares the two.
-func (m *move) step(e *editor) (step, error) {
-	s := step{name: "pool " + configfile.Show(m.id()), verb: m.verb()}
+func (m *move) step() (step, error) {
+	s := step{name: "pool " + configfile.Show(m.id()), verb: m.verb(), path: pathOf(poolsPath, m.id()), waits: m.takes}
 	before, after, err := m.documents()
 	if err != nil {
 		return s, err
 	}
-	body := wire.AppendValue(nil, wire.JSON, after)
-	path := pathOf(poolsPath, m.id())
+	if m.before != nil {
+		s.revision = m.before.Revision
+	}
 	switch s.verb {
 	case create:
+		s.method, s.path = http.MethodPost, poolsPath
 		s.diff = configfile.Diff(wire.Value{}, content(after))
-		s.write = func(ctx context.Context) error {
-			_, err := e.write(ctx, http.MethodPost, poolsPath, 0, body)
-			return err
-		}
 	case change:
+		s.method = http.MethodPatch
 		s.diff = configfile.Diff(before, after)
-		s.write = func(ctx context.Context) error {
-			_, err := e.write(ctx, http.MethodPatch, path, m.before.Revision, body)
-			return err
-		}
-		s.ask = func(ctx context.Context) ([]string, error) {
-			if m.takes {
-				return []string{"whom it would block is known once the other pool has given the connection up"}, nil
-			}
-			return e.wouldChange(ctx, path, body)
-		}
 	case remove:
+		s.method = http.MethodDelete
 		s.diff = configfile.Diff(content(before), wire.Value{})
-		s.write = func(ctx context.Context) error {
-			_, err := e.write(ctx, http.MethodDelete, path, m.before.Revision, nil)
-			return err
-		}
+		return s, nil
 	}
+	s.body = wire.AppendValue(nil, wire.JSON, after)
 	return s, nil
 }
 
@@ -154,32 +139,4 @@ func content(doc wire.Value) wire.Value {
 	short := configfile.Short(doc)
 	short.Fields = slices.DeleteFunc(short.Fields, func(f wire.Field) bool { return f.Name == "id" || f.Name == "createdAt" })
 	return short
-}
-
-// wouldChange asks whom a pool would block that it lets pass now, and whom it
-// would let pass that it blocks.
-func (e *editor) wouldChange(ctx context.Context, path string, patch []byte) ([]string, error) {
-	answer, err := e.send(ctx, http.MethodPatch, path+"?dryRun=true", e.header, patch)
-	if err != nil {
-		return nil, err
-	}
-	type key struct{ APIKeyID, Reason string }
-	var doc struct{ Blocked, Freed []key }
-	if err := json.Unmarshal(answer, &doc); err != nil {
-		return nil, fmt.Errorf("the engine's answer cannot be read: %w", err)
-	}
-	var lines []string
-	for _, group := range []struct {
-		would string
-		keys  []key
-	}{{"block", doc.Blocked}, {"free", doc.Freed}} {
-		var names []string
-		for _, k := range group.keys {
-			names = append(names, fmt.Sprintf("%s (%s)", configfile.Show(k.APIKeyID), k.Reason))
-		}
-		if len(names) > 0 {
-			lines = append(lines, "would "+group.would+": "+strings.Join(names, ", "))
-		}
-	}
-	return lines, nil
 }

@@ -28,7 +28,7 @@ func misread(err error, p program.Process) error {
 // misconfigured names the help that has the flags of the command: that of the
 // whole program lists commands alone.
 func misconfigured(err error, p program.Process, k *kong.Context) error {
-	if faults := (config.Faults)(nil); !errors.As(err, &faults) {
+	if faults := config.Faults(nil); !errors.As(err, &faults) {
 		return err
 	}
 	return program.Hint(err, "a flag wins over the variable of the environment; %s %s --help lists both", p.Name, k.Selected().Path())

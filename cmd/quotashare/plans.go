@@ -198,7 +198,7 @@ func (c *plansApplyCmd) plan(ctx context.Context, e *editor, file *configfile.Fi
 	}
 	var steps []step
 	for _, w := range wanted {
-		s, err := e.putPlan(there[w.ConnectionID], w)
+		s, err := putPlan(there[w.ConnectionID], w)
 		if err != nil {
 			return nil, err
 		}
@@ -207,7 +207,7 @@ func (c *plansApplyCmd) plan(ctx context.Context, e *editor, file *configfile.Fi
 	}
 	for i := range all {
 		if _, unlisted := there[all[i].ConnectionID]; unlisted && c.Prune && all[i].manual() {
-			steps = append(steps, e.dropPlan(&all[i]))
+			steps = append(steps, dropPlan(&all[i]))
 		}
 	}
 	return steps, nil
@@ -215,8 +215,8 @@ func (c *plansApplyCmd) plan(ctx context.Context, e *editor, file *configfile.Fi
 
 // putPlan compares a plan with what there is. A plan of the catalogue is shown
 // as what it was, and set by hand it is a new document all the same.
-func (e *editor) putPlan(now *plan, w configfile.Plan) (step, error) {
-	s := step{name: "plan " + configfile.Show(w.ConnectionID), verb: create}
+func putPlan(now *plan, w configfile.Plan) (step, error) {
+	s := planStep(w.ConnectionID, create, http.MethodPut)
 	if now == nil {
 		now = &plan{ConnectionID: w.ConnectionID, Source: plans.None.String()}
 	}
@@ -228,31 +228,29 @@ func (e *editor) putPlan(now *plan, w configfile.Plan) (step, error) {
 	if err != nil {
 		return s, err
 	}
-	body := wire.AppendValue(nil, wire.JSON, after)
+	s.body = wire.AppendValue(nil, wire.JSON, after)
+	s.revision = now.Revision
 	s.diff = configfile.Diff(before, after)
 	switch {
 	case !now.manual():
 		s.diff = append(s.diff, "source: "+now.Source+" -> manual")
-	case bytes.Equal(wire.AppendValue(nil, wire.JSON, before), body):
+	case bytes.Equal(wire.AppendValue(nil, wire.JSON, before), s.body):
 		s.verb = unchanged
 	default:
 		s.verb = change
 	}
-	s.write = func(ctx context.Context) error {
-		_, err := e.write(ctx, http.MethodPut, pathOf(plansPath, w.ConnectionID), now.Revision, body)
-		return err
-	}
 	return s, nil
 }
 
-func (e *editor) dropPlan(p *plan) step {
-	s := step{name: "plan " + configfile.Show(p.ConnectionID), verb: remove}
+func dropPlan(p *plan) step {
+	s := planStep(p.ConnectionID, remove, http.MethodDelete)
+	s.revision = p.Revision
 	for _, d := range p.dimensions {
 		s.diff = append(s.diff, fmt.Sprintf("- dimensions[%s/%s] (limit %s)", d.Unit, d.Window, d.Limit.Format(d.Unit)))
 	}
-	s.write = func(ctx context.Context) error {
-		_, err := e.write(ctx, http.MethodDelete, pathOf(plansPath, p.ConnectionID), p.Revision, nil)
-		return err
-	}
 	return s
+}
+
+func planStep(id string, v verb, method string) step {
+	return step{name: "plan " + configfile.Show(id), verb: v, method: method, path: pathOf(plansPath, id)}
 }

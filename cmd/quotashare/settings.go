@@ -98,13 +98,13 @@ func (c *settingsApplyCmd) plan(ctx context.Context, e *editor, file *configfile
 	if err != nil {
 		return nil, c.fault(err)
 	}
-	return []step{e.putSettings(now, next)}, nil
+	return []step{putSettings(now, next)}, nil
 }
 
 // putSettings is one step, for all settings are one document. A value that only
 // is stored from now on is a change: no environment overrules it any more.
-func (e *editor) putSettings(now *settings, next plans.Settings) step {
-	s := step{name: "settings"}
+func putSettings(now *settings, next plans.Settings) step {
+	s := step{name: "settings", method: http.MethodPut, path: settingsPath, revision: now.revision}
 	body := wire.Value{Kind: wire.Object}
 	for i, v := range next {
 		name, was := plans.Setting(i), now.Settings[i]
@@ -115,10 +115,7 @@ func (e *editor) putSettings(now *settings, next plans.Settings) step {
 		s.diff = append(s.diff, fmt.Sprintf("%s: %s (%s) -> %s (%s)", name, value(name, was), was.Origin, value(name, v), v.Origin))
 		body.Fields = append(body.Fields, field(name, v))
 	}
-	s.write = func(ctx context.Context) error {
-		_, err := e.write(ctx, http.MethodPut, settingsPath, now.revision, wire.AppendValue(nil, wire.JSON, body))
-		return err
-	}
+	s.body = wire.AppendValue(nil, wire.JSON, body)
 	return s
 }
 
