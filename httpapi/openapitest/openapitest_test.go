@@ -53,6 +53,8 @@ const small = `{
         "type": "object", "description": "A thing.", "required": ["size"], "additionalProperties": false,
         "properties": {
           "size": { "$ref": "#/components/schemas/Size" },
+          "born": { "type": "string", "format": "date-time", "description": "When." },
+          "data": { "type": "string", "contentEncoding": "base64", "description": "What is in it." },
           "parts": { "type": "array", "items": { "$ref": "#/components/schemas/Part" }, "description": "Its parts." }
         }
       },
@@ -120,7 +122,7 @@ func TestFaults(t *testing.T) {
 func got() *Exchange {
 	return &Exchange{
 		Method: "GET", Target: "/things/7?deep=true", Status: 200, Header: http.Header{"Content-Type": {"application/json"}, "Etag": {`"7"`}},
-		Answer: []byte(`{"size":1,"parts":[{"left":true}]}`),
+		Answer: []byte(`{"size":1,"born":"2026-08-14T09:30:15Z","data":"e30=","parts":[{"left":true}]}`),
 	}
 }
 
@@ -141,6 +143,8 @@ func TestCheck(t *testing.T) {
 		{"an unknown field", func(e *Exchange) { e.Answer = []byte(`{"size":1,"bulk":1}`) }, "additional properties 'bulk' not allowed"},
 		{"an unknown field inside", func(e *Exchange) { e.Answer = []byte(`{"size":1,"parts":[{"left":true,"x":1}]}`) }, "additional properties 'x' not allowed"},
 		{"a field of another type", func(e *Exchange) { e.Answer = []byte(`{"size":"1"}`) }, "got string, want integer"},
+		{"a time that is none", func(e *Exchange) { e.Answer = []byte(`{"size":1,"born":"2026-08-14T25:30:15Z"}`) }, "is not valid date-time"},
+		{"base64 that is none", func(e *Exchange) { e.Answer = []byte(`{"size":1,"data":"e3"}`) }, "value is not 'base64' encoded"},
 		{"no field", func(e *Exchange) { e.Answer = []byte(`{}`) }, "missing property 'size'"},
 		{"no JSON", func(e *Exchange) { e.Answer = []byte(`{`) }, "unexpected EOF"},
 		{"no ETag", func(e *Exchange) { e.Header.Del("ETag") }, "header ETag is missing"},
@@ -212,7 +216,7 @@ func TestUnseen(t *testing.T) {
 		t.Errorf("unseen (-want +got)\n%s", diff)
 	}
 	whole := load(t, small).Unseen()
-	if len(whole) != 7 {
+	if len(whole) != 9 {
 		t.Errorf("of nothing seen %d are unseen: %q", len(whole), whole)
 	}
 }
