@@ -75,10 +75,11 @@ func TestLater(t *testing.T) {
 	hour := quota.Hourly.Millis()
 	now := benchNow / hour * hour
 	for name, later := range map[string]func(*bookConn){
-		"key":     func(c *bookConn) { c.key[quota.Requests][quota.Hourly].Index = now/hour + 1 },
-		"total":   func(c *bookConn) { c.total[quota.Tokens][quota.FiveHour].Index = now/hour + 1 },
-		"reading": func(c *bookConn) { c.readings[quota.Hourly].Current.Observed = now + 1 },
-		"scoped":  func(c *bookConn) { c.scoped[quota.Hourly] = []Level{{Observed: now + 1}} },
+		"key":          func(c *bookConn) { c.key[quota.Requests][quota.Hourly].Index = now/hour + 1 },
+		"total":        func(c *bookConn) { c.total[quota.Tokens][quota.FiveHour].Index = now/hour + 1 },
+		"reading":      func(c *bookConn) { c.readings[quota.Hourly].Current.Observed = now + 1 },
+		"other window": func(c *bookConn) { c.readings[quota.Hourly].Other.Observed = now + 1 },
+		"scoped":       func(c *bookConn) { c.scoped[quota.Hourly] = []Level{{Observed: now + 1}} },
 	} {
 		q, b := busyPool(now)
 		q.Model = "m"

@@ -163,7 +163,10 @@ func (t *trial) judge(p *pool, rules *plans.Settings, key, model string) (e Effe
 	if p == nil || p.doc.Mode != plans.Enforce {
 		return e, false
 	}
-	r := reader{s: t.s, p: p, key: t.s.names.find(key), model: t.s.names.find(model), name: strings.ToLower(model)}
+	r := reader{
+		s: t.s, p: p, key: t.s.names.find(key), model: t.s.names.find(model), name: strings.ToLower(model),
+		ttl: rules.SignalTTLMs(),
+	}
 	allocation := p.resolved.Allocation(key)
 	if allocation >= 0 && allocation == p.others {
 		r.others = &t.asked.unlisted

@@ -97,7 +97,7 @@ func (x *usageSheet) addSignals() {
 // ask gathers the facts of a row: of one key, or of all unlisted ones together.
 // Asked is for any connection, without a model and an estimate.
 func (x *usageSheet) ask(allocation int, key ref, together bool) {
-	r := reader{s: &x.State, p: x.pool, key: key}
+	r := reader{s: &x.State, p: x.pool, key: key, ttl: x.settings.doc.SignalTTLMs()}
 	if together {
 		r.others = &x.rest
 	}

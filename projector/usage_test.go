@@ -31,7 +31,7 @@ func (s *scene) publish(subject, body string) {
 	s.Helper()
 	s.seq++
 	m := events.Message{Subject: subject, Seq: s.seq, Time: s.now, Data: []byte(body)}
-	if subject != "quota.consumption" {
+	if strings.HasPrefix(subject, "quota.config.") {
 		m.Header = map[string][]string{"Quota-Config": {"put"}}
 	}
 	var r projector.Run

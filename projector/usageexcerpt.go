@@ -26,7 +26,7 @@ type excerpt struct {
 // it has: what costs is what there is, not the product of rows and connections.
 func (s *State) excerptOf(p *pool, others []ref) *excerpt {
 	x := &excerpt{State: State{
-		pos: s.pos, logTime: s.logTime, settings: s.settings, counters: newCounters(),
+		pos: Position{Seq: s.pos.Seq, Time: s.pos.Time}, logTime: s.logTime, settings: s.settings, counters: newCounters(),
 		plans: make(map[ref]planEntry),
 	}}
 	x.connInfo.add() // place 0 is no connection
@@ -76,7 +76,7 @@ func (x *excerpt) takeKeys(s *State, from, to ref, wanted map[ref]struct{}) (tak
 }
 
 // take copies a pair and its counters to a connection of the excerpt, and returns
-// its place.
+// its place. What a cut marks as written, which takes no lock, is not looked at.
 func (x *excerpt) take(from *counters, p *pair, conn ref) uint32 {
 	c := x.counters
 	i := c.create(pairKey{conn: conn, key: p.key})
@@ -85,7 +85,8 @@ func (x *excerpt) take(from *counters, p *pair, conn ref) uint32 {
 			continue
 		}
 		to, series := c.series.add()
-		*series = *from.series.at(at - 1)
+		was := from.series.at(at - 1)
+		series.changed, series.counter = was.changed, was.counter
 		c.pairs.at(i).series[u] = to + 1
 	}
 	return i

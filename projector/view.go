@@ -202,7 +202,7 @@ func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq 
 func (s *State) gather(q *questions.Question, a *Asked, rest *unlisted) {
 	p, conn := s.asked(q)
 	a.UnknownPool = p == nil && q.Pool != ""
-	a.reader = reader{s: s, p: p, key: s.names.find(q.APIKeyID)}
+	a.reader = reader{s: s, p: p, key: s.names.find(q.APIKeyID), ttl: s.settings.doc.SignalTTLMs()}
 	allocation := -1
 	if p != nil {
 		if i, ok := p.alloc[a.reader.key]; ok {
@@ -254,6 +254,7 @@ type reader struct {
 	key    ref // 0 = never seen: it has no counters
 	model  ref
 	name   string    // of the model, in lower case
+	ttl    int64     // how long a signal stands, ms
 	others *unlisted // when the asker is one of the unlisted keys
 	// The asker's pair on the connection asked for last: one look-up serves
 	// all dimensions of a pool with one connection.
@@ -304,9 +305,8 @@ func (r *reader) Reading(conn int, w quota.Window) fairshare.Reading {
 	if m == nil {
 		return fairshare.Reading{}
 	}
-	ttl := r.s.settings.doc.SignalTTLMs()
 	return fairshare.Reading{
-		Current: fairshare.Level(m.Current(ttl)), Other: fairshare.Level(m.Remembered(ttl)),
+		Current: fairshare.Level(m.Current(r.ttl)), Other: fairshare.Level(m.Remembered(r.ttl)),
 		Part: m.Part(r.local(m)), PartUntil: m.PartsUntil(),
 	}
 }
@@ -324,10 +324,9 @@ func (r *reader) local(m *meter) saturation.Usage {
 
 // Scoped implements fairshare.Counters.
 func (r *reader) Scoped(conn int, w quota.Window, dst []fairshare.Level) []fairshare.Level {
-	ttl := r.s.settings.doc.SignalTTLMs()
 	for _, m := range r.s.metersOf(r.p.conns[conn]) {
 		if m.window == w && m.scope != 0 && strings.Contains(r.name, m.part) {
-			dst = append(dst, fairshare.Level(m.Current(ttl)), fairshare.Level(m.Remembered(ttl)))
+			dst = append(dst, fairshare.Level(m.Current(r.ttl)), fairshare.Level(m.Remembered(r.ttl)))
 		}
 	}
 	return dst

@@ -1,0 +1,151 @@
+package projector_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/questions"
+	view "github.com/quotashare/quotashare/usage"
+)
+
+// says publishes one reading of a window that ends in an hour.
+func (s *scene) says(connectionID, window string, used int) {
+	s.Helper()
+	s.publish("quota.saturation", fmt.Sprintf(
+		`{"connectionId":%q,"readings":[{"window":%q,"usedPercent":%d,"resetAt":%d}]}`, connectionID, window, used, s.now+3_600_000))
+}
+
+// Of too many keys those with the largest parts are shown, over all connections;
+// the rest are one in the split.
+func TestUsageShowsTheLargestParts(t *testing.T) {
+	const keys = 2 * view.MaxUnlisted
+	s := newScene(t)
+	s.plan("c1", "percent", "5h", "100")
+	s.pool(`"c1","c2"`, `,"allocations":[{"apiKeyId":"k0001","weight":10}]`)
+	s.says("c1", "5h", 0)
+	s.says("c2", "5h", 10)
+	tokens := 0
+	for i := range keys {
+		s.use(fmt.Sprintf("k%04d", i), "c1", fmt.Sprintf(`"tokens":%d,"percent":%d`, i, keys-i))
+		tokens += i
+	}
+	s.use("k0002", "c2", `"tokens":1`)
+	s.says("c1", "5h", 77)
+	s.says("c2", "5h", 12)
+	s.firstAndLast("k0001 k0002 k0199 k0198 k0197", "k0101")
+	u := s.usage()
+	part := func(used int) int64 { return 77e6 * int64(used) / int64(tokens) }
+	d := &u.Dimensions[0]
+	for row, want := range map[int]int64{0: part(1), 1: part(2) + 2e6, 2: part(199), view.MaxUnlisted: part(101)} {
+		if got := int64(d.Uses[row].Consumed); got != want {
+			t.Errorf("%s has %d, want %d", u.Keys[row].ID, got, want)
+		}
+	}
+	if got, want := int64(d.Unlisted), part(tokens-1)+2e6; got != want {
+		t.Errorf("the unlisted have %d, want %d", got, want)
+	}
+	if c := d.Connections[0]; !c.HasSplit || c.Attributed+c.Unattributed != 77e6 || c.Unattributed > keys {
+		t.Errorf("split %+v of all but what floors lose", c.Split)
+	}
+}
+
+// A document that is only regarded is as good as one in force: its connections
+// have readings.
+func TestRegardSeesReadings(t *testing.T) {
+	s := newScene(t)
+	s.says("g", "5h", 1)
+	doc := func(connectionID string) *plans.Pool {
+		return &plans.Pool{ID: "x", Provider: "glm", Connections: []plans.Connection{{ConnectionID: connectionID}}}
+	}
+	if !s.Regard(doc("g"), nil).Enforcing || s.Regard(doc("h"), nil).Enforcing {
+		t.Error("a reading of its 5h window is what a glm pool enforces")
+	}
+}
+
+// What a change of the signal's life-time would do can be tried: a reading would
+// stand for longer, or no more.
+func TestTryTheLifeTimeOfASignal(t *testing.T) {
+	s := newScene(t)
+	s.plan("c1", "percent", "5h", "100")
+	s.pool(`"c1"`, `,"allocations":[]`)
+	s.publish("quota.saturation", `{"connectionId":"c1","readings":[{"window":"5h","usedPercent":100}]}`)
+	try := func(ttl int64, after int64) string {
+		next := plans.DefaultSettings()
+		next[plans.SignalTTLMs].N = ttl
+		blocked, freed := s.Try(&projector.Draft{Settings: &next}, s.now+after)
+		return fmt.Sprintf("%d blocked, %d freed", len(blocked), len(freed))
+	}
+	for _, c := range []struct {
+		ttl, after int64
+		want       string
+	}{
+		{30_000, 10_000, "0 blocked, 0 freed"},
+		{10_000, 10_000, "0 blocked, 1 freed"},
+		{30_001, 30_000, "1 blocked, 0 freed"},
+	} {
+		if got := try(c.ttl, c.after); got != c.want {
+			t.Errorf("%d ms, after %d: %s, want %s", c.ttl, c.after, got, c.want)
+		}
+	}
+}
+
+// Readers see a meter between two messages, never within one, while the fold and
+// the cuts go on.
+func TestReadingsAreOfOneStateWhileMoreIsFolded(t *testing.T) {
+	s := newScene(t)
+	s.plan("c1", "percent", "5h", "100")
+	s.pool(`"c1"`, `,"allocations":[{"apiKeyId":"a","weight":10},{"apiKeyId":"b","weight":10},{"apiKeyId":"*","weight":10}]`)
+	s.says("c1", "5h", 0)
+	folded, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for over := false; !over; {
+			select {
+			case <-folded:
+				over = true // after one more
+			default:
+			}
+			s.splits()
+		}
+	}()
+	for i := range 300 {
+		s.use("abc"[i%3:i%3+1], "c1", `"tokens":9`)
+		if i%3 == 2 {
+			s.says("c1", "5h", i/3)
+		}
+		if i%50 == 0 {
+			cut(t, s.State, s.store)
+		}
+	}
+	close(folded)
+	<-done
+}
+
+// splits checks that every point of the only connection is somebody's, to what
+// floors lose, in the snapshot, in the list of all and in decisions.
+func (s *scene) splits() {
+	u, _ := s.Usage("p", start)
+	d := &u.Dimensions[0]
+	sum := d.Uses[0].Consumed + d.Uses[1].Consumed + d.Uses[2].Consumed
+	if g := u.Signals[0]; sum != g.Attributed || g.Attributed+g.Unattributed != g.Used || g.Unattributed > 2 {
+		s.Errorf("the rows sum to %d, the split is %+v", sum, g)
+	}
+	if g := s.Signals(start)[0]; g.Unattributed != 0 || g.Attributed != g.Used {
+		s.Errorf("among all %+v", g)
+	}
+	asked := make([]projector.Asked, 3)
+	s.Gather([]questions.Question{
+		{APIKeyID: "a", ConnectionID: "c1"}, {APIKeyID: "b", ConnectionID: "c1"}, {APIKeyID: "c", ConnectionID: "c1"},
+	}, start, asked)
+	sum = 0
+	var total int64
+	for i := range asked {
+		x := asked[i].Facts.Explain(0, start, nil)[0]
+		sum, total = sum+x.Consumed, int64(x.ConsumedTotal)
+	}
+	if rest := total - int64(sum); rest < 0 || rest > 2 {
+		s.Errorf("decisions see %d of %d", sum, total)
+	}
+}
