@@ -91,7 +91,7 @@ var badOthers = []refusal{
 	{"GET /pools/team/history?step=60000&from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z", "", ``, 400, "invalid", []string{"step gives 44640 rows, more than 2000: use a larger step or a shorter time"}},
 	{"GET /stream?events=usage,news", "", ``, 400, "invalid", []string{`events "news" is none: use config, usage, state, decision`}},
 	{"GET /stream", "Last-Event-ID: 7", ``, 400, "invalid", []string{`Last-Event-ID is "7", which is no id of this stream: send one that came with an event, or none`}},
-	{"PATCH /pools/team", "If-Match: 2", `{"name":"x"}`, 400, "invalid", []string{`If-Match is "2": send the ETag of the document you have seen, one number in quotes`}},
+	{"PATCH /pools/team", "If-Match: 2", `{"name":"x"}`, 400, "invalid", []string{`If-Match lacks quotes: send If-Match: "2", quotes included`}},
 	{"DELETE /plans/c-1", "If-Match: *", ``, 400, "invalid", []string{`If-Match is "*": send the ETag`}},
 	{"PUT /settings", `If-Match: W/"1"`, `{"maxLagMs":5}`, 400, "invalid", []string{"If-Match is", "send the ETag"}},
 }
