@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os/user"
@@ -93,11 +94,12 @@ type listing struct {
 // perPage is how many items are asked for at once: each may be a large document.
 const perPage = 200
 
-// list asks for page after page.
-func (c *client) list(ctx context.Context, path, name string) (*listing, error) {
+// list asks for page after page of what the query leaves, which may be nil.
+func (c *client) list(ctx context.Context, path, name string, query url.Values) (*listing, error) {
 	l := &listing{name: name}
 	for total := 1; len(l.items) < total; l.pages++ {
 		q := url.Values{"limit": {strconv.Itoa(perPage)}, "offset": {strconv.Itoa(len(l.items))}}
+		maps.Copy(q, query)
 		data, err := c.get(ctx, path, q)
 		if err != nil {
 			return nil, err
@@ -129,15 +131,20 @@ func (l *listing) json() []byte {
 	if l.pages <= 1 {
 		return l.first
 	}
-	parts := make([]string, len(l.items))
-	for i, item := range l.items {
-		parts[i] = string(item)
-	}
-	doc := fmt.Appendf(nil, `{%q:[%s],"total":%d`, l.name, strings.Join(parts, ","), len(l.items))
+	doc := fmt.Appendf(nil, `{%q:[%s],"total":%d`, l.name, joined(l.items), len(l.items))
 	if catalogue, there := l.rest["catalogue"]; there {
 		doc = fmt.Appendf(doc, `,"catalogue":%s`, catalogue)
 	}
 	return append(doc, '}')
+}
+
+// joined are the items of an array, as they came.
+func joined(items []json.RawMessage) string {
+	parts := make([]string, len(items))
+	for i, item := range items {
+		parts[i] = string(item)
+	}
+	return strings.Join(parts, ",")
 }
 
 // readFields reads what the engine said.

@@ -25,8 +25,10 @@ type cli struct {
 	Import   importCmd   `cmd:"" help:"Publish recorded traffic: a file of events, or an Azure trace."`
 	Decide   decideCmd   `cmd:"" help:"Ask whether a key may use a connection now."`
 	Pools    poolsCmd    `cmd:"" help:"List, show, apply, export and delete pools."`
-	Plans    plansCmd    `cmd:"" help:"List, apply, export and delete the plans of connections."`
+	Plans    plansCmd    `cmd:"" help:"List, show, apply, export and delete the plans of connections."`
 	Settings settingsCmd `cmd:"" help:"List, apply, export and delete settings."`
+	Changes  changesCmd  `cmd:"" help:"List who changed pools, plans and settings, when and why."`
+	Seen     seenCmd     `cmd:"" help:"List the connections and the keys that events have named, to find misspelt ones."`
 	State    stateCmd    `cmd:"" help:"Say how far the engine has folded the log."`
 	Rejected rejectedCmd `cmd:"" help:"List the events that could not be folded, and why."`
 	Bench    benchCmd    `cmd:"" help:"Measure the engine beside its bare parts, on this machine."`

@@ -17,6 +17,7 @@ import (
 
 type plansCmd struct {
 	List   plansListCmd   `cmd:"" default:"withargs" help:"List the connections and their plans."`
+	Show   plansShowCmd   `cmd:"" help:"Show the plan of one connection."`
 	Apply  plansApplyCmd  `cmd:"" help:"Set plans by hand from a file: shows what is different, then writes it."`
 	Export plansExportCmd `cmd:"" help:"Print the plans set by hand as a file that apply reads."`
 	Delete plansDeleteCmd `cmd:"" help:"Take plans back that were set by hand: the catalogue's is in force again, or none."`

@@ -37,7 +37,7 @@ type pool struct {
 }
 
 func (c *client) pools(ctx context.Context) ([]pool, *listing, error) {
-	l, err := c.list(ctx, poolsPath, configfile.Pools)
+	l, err := c.list(ctx, poolsPath, configfile.Pools, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,6 +72,9 @@ type plan struct {
 	Pool         string    `json:"poolId"`
 	Source       string    `json:"source"`
 	Revision     uint64    `json:"revision"`
+	UpdatedAt    string    `json:"updatedAt"`
+	Actor        string    `json:"actor"`
+	Reason       string    `json:"reason"`
 	Warnings     []warning `json:"warnings"`
 	dimensions   []plans.Dimension
 }
@@ -80,20 +83,24 @@ type plan struct {
 func (p *plan) manual() bool { return p.Source == plans.Manual.String() }
 
 func (c *client) plans(ctx context.Context) ([]plan, *listing, error) {
-	l, err := c.list(ctx, plansPath, configfile.Plans)
+	l, err := c.list(ctx, plansPath, configfile.Plans, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	all := make([]plan, len(l.items))
 	for i, item := range l.items {
-		if all[i].dimensions, err = readDimensions(item); err != nil {
-			return nil, nil, err
-		}
-		if err := readFields(item, &all[i]); err != nil {
+		if all[i], err = readPlan(item); err != nil {
 			return nil, nil, err
 		}
 	}
 	return all, l, nil
+}
+
+func readPlan(view []byte) (p plan, err error) {
+	if p.dimensions, err = readDimensions(view); err != nil {
+		return p, err
+	}
+	return p, readFields(view, &p)
 }
 
 func readDimensions(doc []byte) ([]plans.Dimension, error) {
