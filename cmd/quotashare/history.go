@@ -78,7 +78,7 @@ func sayChanges(w io.Writer, newest []json.RawMessage, total int) error {
 		if err := readFields(doc, &c); err != nil {
 			return err
 		}
-		rows = append(rows, []string{strconv.FormatUint(c.Seq, 10), c.Time, named(c.Actor), c.what(), oneLine(c.Reason)})
+		rows = append(rows, []string{strconv.FormatUint(c.Seq, 10), c.Time, named(c.Actor), c.what(), orDash(oneLine(c.Reason))})
 	}
 	if err := table(w, rows...); err != nil {
 		return err
@@ -89,12 +89,12 @@ func sayChanges(w io.Writer, newest []json.RawMessage, total int) error {
 	return nil
 }
 
-// oneLine is a text of somebody else's that must not move the cursor.
+// oneLine is a text of somebody else's, in quotes if it could move the cursor.
 func oneLine(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(text)
 	}
-	return orDash(text)
+	return text
 }
 
 // what says what became of which document. An event that is none of

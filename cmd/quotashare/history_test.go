@@ -27,7 +27,7 @@ func TestWhatWasChanged(t *testing.T) {
 
 // A reason that came over NATS may hold anything.
 func TestReasonsStayInTheirLine(t *testing.T) {
-	for text, want := range map[string]string{"": "-", `a "late" [one]`: `a "late" [one]`, "a\nb": `"a\nb"`, "\x1b[2J": `"\x1b[2J"`} {
+	for text, want := range map[string]string{"": "", `a "late" [one]`: `a "late" [one]`, "a\nb": `"a\nb"`, "\x1b[2J": `"\x1b[2J"`} {
 		if got := oneLine(text); got != want {
 			t.Errorf("%q is %s, want %s", text, got, want)
 		}

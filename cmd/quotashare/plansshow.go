@@ -42,7 +42,7 @@ func (s *plansShowCmd) run(ctx context.Context, p program.Process) error {
 func sayPlan(w io.Writer, p *plan) error {
 	fmt.Fprintf(w, "%s, provider %s, pool %s, plan from: %s\n", configfile.Show(p.ConnectionID), named(p.Provider), named(p.Pool), p.Source)
 	if p.Revision > 0 {
-		fmt.Fprintf(w, "revision %d, %s%s%s\n", p.Revision, p.UpdatedAt, after(" by ", p.Actor), after(": ", p.Reason))
+		fmt.Fprintf(w, "revision %d, %s%s%s\n", p.Revision, p.UpdatedAt, after(" by ", oneLine(p.Actor)), after(": ", oneLine(p.Reason)))
 	}
 	for _, warn := range p.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", warn)

@@ -83,7 +83,7 @@ func (s *poolsShowCmd) run(ctx context.Context, p program.Process) error {
 
 func sayPool(w io.Writer, p *pool, u *usage) error {
 	fmt.Fprintf(w, "%s, pool %s of %s, mode %s\n", configfile.Show(p.Name), configfile.Show(p.ID), configfile.Show(p.Provider), p.Mode)
-	fmt.Fprintf(w, "revision %d, %s%s%s\n", p.Revision, p.UpdatedAt, after(" by ", p.Actor), after(": ", p.Reason))
+	fmt.Fprintf(w, "revision %d, %s%s%s\n", p.Revision, p.UpdatedAt, after(" by ", oneLine(p.Actor)), after(": ", oneLine(p.Reason)))
 	for _, warn := range p.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", warn)
 	}
