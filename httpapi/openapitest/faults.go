@@ -1,20 +1,14 @@
 package openapitest
 
 import (
-	"bytes"
-	_ "embed" // for metaschema
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/pb33f/libopenapi/datamodel"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
-
-// metaschema is what every OpenAPI 3.1 document obeys.
-//
-//go:embed oas31.json
-var metaschema []byte
 
 // Faults tells what is wrong with the document itself, sorted: against the
 // specification, and against the rules that ours has beyond it. Every field is
@@ -43,9 +37,11 @@ func (f *faults) add(format string, args ...any) {
 	f.list = append(f.list, fmt.Sprintf(format, args...))
 }
 
+// metaschema compares with what every OpenAPI 3.1 document obeys, the schema of
+// the OpenAPI Initiative.
 func (f *faults) metaschema() {
 	c := jsonschema.NewCompiler()
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(metaschema))
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(datamodel.OpenAPI31SchemaData))
 	if err == nil {
 		err = c.AddResource("oas31.json", v)
 	}

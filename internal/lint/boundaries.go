@@ -63,6 +63,7 @@ var Owners = []Owner{
 	{"github.com/vmihailenco/msgpack", words("wire"), "one package reads encodings"},
 	{"github.com/alecthomas/kong", words("cmd", "internal/program"), "command lines belong to programs"},
 	{"github.com/santhosh-tekuri/jsonschema", words("httpapi/openapitest"), "schemas judge in tests alone"},
+	{"github.com/pb33f/libopenapi", words("httpapi/openapitest"), "tests alone read the schema of OpenAPI documents"},
 	{"github.com/lmittmann/tint", words("cmd", "internal/program"), "colours belong to programs"},
 }
 
