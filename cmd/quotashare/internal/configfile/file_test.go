@@ -69,6 +69,20 @@ func TestDepth(t *testing.T) {
 	}
 }
 
+// YAML knows line ends that no editor writes. A star behind one is not found by
+// its place, and must not pass as if it had had quotes.
+func TestStarBehindAnotherLineEnd(t *testing.T) {
+	for _, text := range []string{"pools: []\rplans: *", "pools: []\u0085plans: *", "pools: []\u2028plans: *"} {
+		f, err := configfile.Read([]byte(text))
+		if err == nil {
+			_, err = f.Plans()
+		}
+		if err == nil || strings.Contains(err.Error(), "not a list") {
+			t.Errorf("%q is %v", text, err)
+		}
+	}
+}
+
 // TestDiffs compares two documents, which a line of --- parts.
 func TestDiffs(t *testing.T) {
 	datadriven.Walk(t, "testdata/diffs", func(t *testing.T, path string) {
