@@ -28,10 +28,12 @@ type prepared struct {
 	from, to int // in items and ids
 }
 
+// identity is what of an event is worked out before the lock is taken.
 type identity struct {
 	id      idHash
 	content contentHash
 	has     bool
+	said    *said // by a response, when the event tells whose it is; else nil
 }
 
 // MaxRunItems is when a run is full: readers wait for as many events at most,
@@ -41,6 +43,7 @@ const MaxRunItems = 128
 // Reset empties the run.
 func (r *Run) Reset() {
 	clear(r.items) // they hold on to the messages' memory
+	clear(r.ids)
 	r.messages, r.items, r.ids = r.messages[:0], r.items[:0], r.ids[:0]
 }
 
@@ -49,7 +52,9 @@ func (r *Run) Add(m events.Message) {
 	from := len(r.items)
 	r.items = events.Decode(&m, r.items)
 	for i := from; i < len(r.items); i++ {
-		r.ids = append(r.ids, identify(&r.items[i]))
+		n := identify(&r.items[i])
+		n.said = hear(&m, &r.items[i])
+		r.ids = append(r.ids, n)
 	}
 	r.messages = append(r.messages, prepared{message: m, from: from, to: len(r.items)})
 }
@@ -130,7 +135,7 @@ func (s *State) applyItem(m *events.Message, it *events.Item, n *identity) (*eve
 			return conflict(&it.Event), nil
 		}
 	}
-	if r := s.fold(m, &it.Event); r != nil {
+	if r := s.fold(m, &it.Event, n.said); r != nil {
 		return r, nil
 	}
 	// Only a folded event takes its id: one that was refused may come again,
@@ -148,12 +153,12 @@ func conflict(e *events.Event) *events.Rejection {
 }
 
 // fold applies one event by its kind.
-func (s *State) fold(m *events.Message, e *events.Event) *events.Rejection {
+func (s *State) fold(m *events.Message, e *events.Event, said *said) *events.Rejection {
 	switch e.Kind {
 	case events.Consumption, events.Adjustment:
 		return s.foldUsage(m, e)
 	case events.Saturation:
-		s.foldSaturation(m, e)
+		s.foldSaturation(m, e, said)
 	case events.ConfigPool:
 		return s.foldPool(m, e)
 	case events.ConfigPlan:

@@ -37,23 +37,49 @@ var Problems = [...]saturation.Problem{
 // numOutcomes is the number of saturation.Outcomes.
 const numOutcomes = int(saturation.Noise) + 1
 
+// said is what an event says for its provider.
+type said struct {
+	readings []events.Reading
+	faults   []saturation.Fault
+}
+
+// hear reads the headers of a response, which takes longer than all else about
+// it, for the fold: nil when there are none, or when who sent them is not known
+// without the state.
+func hear(m *events.Message, it *events.Item) *said {
+	e := &it.Event
+	if it.Err != nil || e.Kind != events.Saturation || e.Headers == nil || e.Provider == "" {
+		return nil
+	}
+	at, _ := placeAt(e.Time, m.Time)
+	x := respond(e, e.Provider, at)
+	return &x
+}
+
+func respond(e *events.Event, provider string, at int64) said {
+	readings, faults := saturation.FromHeaders(provider, e.Status, e.Headers, at)
+	return said{readings, faults}
+}
+
 // foldSaturation takes in what a provider says. The headers of a response are
 // read as those of the provider that the event names; a gateway that names none
 // has told who it is with an event before, or a pool has.
-func (s *State) foldSaturation(m *events.Message, e *events.Event) {
+func (s *State) foldSaturation(m *events.Message, e *events.Event, x *said) {
 	at, clamped := placeAt(e.Time, m.Time)
 	conn := s.connRef(e.ConnectionID)
 	s.noteProvider(conn, e.Provider)
-	readings := e.Readings
-	if e.Headers != nil {
-		var faults []saturation.Fault
-		readings, faults = saturation.FromHeaders(cmp.Or(e.Provider, s.providerOf(conn)), e.Status, e.Headers, at)
-		for _, f := range faults {
-			s.counts.ByProblem[slices.Index(Problems[:], f.Problem)]++
-		}
+	switch {
+	case e.Headers == nil:
+		x = &said{readings: e.Readings}
+	case x == nil:
+		response := respond(e, s.providerOf(conn), at)
+		x = &response
 	}
-	for i := range readings {
-		s.read(conn, &readings[i], at)
+	for i := range x.readings {
+		s.read(conn, &x.readings[i], at)
+	}
+	for _, f := range x.faults {
+		s.counts.ByProblem[slices.Index(Problems[:], f.Problem)]++
 	}
 	if clamped {
 		s.counts.Clamped++
