@@ -49,6 +49,8 @@ func TestUsageShowsTheLargestParts(t *testing.T) {
 	if c := d.Connections[0]; !c.HasSplit || c.Attributed+c.Unattributed != 77e6 || c.Unattributed > keys {
 		t.Errorf("split %+v of all but what floors lose", c.Split)
 	}
+	s.now += 3_600_000 // the reset: what was counted is all there is, the other way round
+	s.firstAndLast("k0001 k0000 k0002 k0003 k0004", "k0100")
 }
 
 // A document that is only regarded is as good as one in force: its connections

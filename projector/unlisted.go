@@ -1,6 +1,8 @@
 package projector
 
 import (
+	"slices"
+
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/saturation"
 	"github.com/quotashare/quotashare/windows"
@@ -15,12 +17,12 @@ type unlisted struct {
 	pairs  []*pair
 	ends   []int             // by connection, of its pairs
 	listed []windows.Counter // scratch
-	locals []localUse
+	locals []localUse        // by connection and window; empty until one is asked for
 }
 
 // localUse is what the unlisted keys used in the open cycle of a meter.
 type localUse struct {
-	meter *meter
+	known bool
 	used  saturation.Usage
 }
 
@@ -59,19 +61,20 @@ func (n *unlisted) counter(r *reader, conn int, u quota.Unit, w quota.Window) wi
 	return windows.Others(r.Total(conn, u, w), n.listed...)
 }
 
-// local returns what the unlisted keys used in the open cycle of a meter of the
-// pool: what all used, without the listed ones.
-func (n *unlisted) local(r *reader, m *meter) saturation.Usage {
+// local returns what the unlisted keys used in the open cycle of a meter of that
+// connection: what all used, without the listed ones.
+func (n *unlisted) local(r *reader, conn int, m *meter) saturation.Usage {
 	n.of(r)
-	for i := range n.locals {
-		if n.locals[i].meter == m {
-			return n.locals[i].used
+	if len(n.locals) == 0 {
+		n.locals = slices.Grow(n.locals, len(r.p.conns)*quota.NumWindows)[:len(r.p.conns)*quota.NumWindows]
+		clear(n.locals)
+	}
+	x := &n.locals[conn*quota.NumWindows+int(m.window)]
+	if !x.known {
+		x.known, x.used = true, m.LocalTotal()
+		for _, key := range r.p.listed {
+			x.used = x.used.Minus(m.Local(uint32(key)))
 		}
 	}
-	u := m.LocalTotal()
-	for _, key := range r.p.listed {
-		u = u.Minus(m.Local(uint32(key)))
-	}
-	n.locals = append(n.locals, localUse{m, u})
-	return u
+	return x.used
 }

@@ -307,15 +307,15 @@ func (r *reader) Reading(conn int, w quota.Window) fairshare.Reading {
 	}
 	return fairshare.Reading{
 		Current: fairshare.Level(m.Current(r.ttl)), Other: fairshare.Level(m.Remembered(r.ttl)),
-		Part: m.Part(r.local(m)), PartUntil: m.PartsUntil(),
+		Part: m.Part(r.local(conn, m)), PartUntil: m.PartsUntil(),
 	}
 }
 
-// local is what the asker used in the open cycle.
-func (r *reader) local(m *meter) saturation.Usage {
+// local is what the asker used in the open cycle of a meter of that connection.
+func (r *reader) local(conn int, m *meter) saturation.Usage {
 	switch {
 	case r.others != nil:
-		return r.others.local(r, m)
+		return r.others.local(r, conn, m)
 	case r.key == 0:
 		return saturation.Usage{}
 	}
