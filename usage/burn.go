@@ -70,15 +70,12 @@ const maxExhaustion = 1<<53 - 1
 //
 //	ceil(remaining steps × 1e6 / thousandths of a step per second)
 //
-// Where nothing remains it is 0 at any rate. A reset that comes earlier ends the
-// wait: from then on there is a new quota to use. untilReset < 0 means none.
+// Without a rate it is unknown, even when nothing remains: that is not the rate's
+// doing. A reset that comes earlier ends the wait: from then on there is a new
+// quota to use. untilReset < 0 means none.
 func (b *Burn) exhaust(remaining quota.Amount, untilReset int64) {
-	b.ExhaustionMs, b.HasExhaustion = 0, true
-	switch {
-	case remaining <= 0:
-		return
-	case b.Rate == 0:
-		b.HasExhaustion = false
+	b.ExhaustionMs, b.HasExhaustion = 0, b.Rate > 0
+	if !b.HasExhaustion || remaining <= 0 {
 		return
 	}
 	b.ExhaustionMs = min(mulDivUp(int64(remaining), 1e6, int64(b.Rate)), maxExhaustion)

@@ -84,7 +84,7 @@ func TestExhaustion(t *testing.T) {
 		{"rounded up", 1_000_001, 10_000_000, -1, 100_001, true},
 		{"nothing remains", 0, 10, -1, 0, true},
 		{"less than nothing remains", -5, 10, 7, 0, true},
-		{"nothing remains and nobody uses it", 0, 0, 7, 0, true},
+		{"nothing remains and nobody uses it", 0, 0, 7, 0, false},
 		{"nobody uses it", 5, 0, 7, 0, false},
 		{"a reset comes first", 1_000_000, 10_000_000, 99_999, 99_999, true},
 		{"a reset comes later", 1_000_000, 10_000_000, 100_001, 100_000, true},

@@ -64,7 +64,7 @@ func TestRecent(t *testing.T) {
 	want := []Burn{
 		{Rate: 211_000, ExhaustionMs: 2_843_602, HasExhaustion: true}, // ceil(600000e6 / 211000)
 		{},
-		{HasExhaustion: true}, // nothing remains
+		{}, // nothing remains, and there is no rate
 	}
 	for i, d := range s.Dimensions {
 		if diff := cmp.Diff(want[i], d.Burn); diff != "" {
