@@ -92,6 +92,29 @@ func (x *excerpt) take(from *counters, p *pair, conn ref) uint32 {
 	return i
 }
 
+// takeModel copies what a key used of a model on these connections, which are the
+// excerpt's in the same order.
+func (x *excerpt) takeModel(s *State, conns []ref, key, model ref) {
+	if key == 0 || model == 0 {
+		return // nobody used it
+	}
+	c := x.counters
+	for n, conn := range conns {
+		p := s.counters.find(pairKey{conn: conn, key: key, model: model})
+		if p == nil {
+			continue
+		}
+		i := c.create(pairKey{conn: ref(n + 1), key: key, model: model})
+		for u, at := range p.series {
+			if at != 0 {
+				to, series := c.models.add()
+				series.counter = s.counters.models.at(at - 1).counter
+				c.pairs.at(i).series[u] = to + 1
+			}
+		}
+	}
+}
+
 // excerpt copies the meter to a connection of an excerpt, with what these keys
 // used of the open cycle. All other keys are one, the one without an id.
 func (m *meter) excerpt(conn ref, keys []ref) *meter {
