@@ -112,6 +112,9 @@ func (e *Engine) verdict(ctx context.Context, p *projection, w *configWrite, seq
 		return written{}, httpapi.Refuse(httpapi.ErrUnavailable, "the change is stored as event %d and not yet in force: %v", seq, err)
 	}
 	v := p.state.Verdict(seq)
+	if v.Seq == 0 { // hundreds of changes were folded before we came to look
+		return written{}, httpapi.Refuse(httpapi.ErrUnavailable, "the change is stored as event %d, and whether it was refused is not known any more: read the document", seq)
+	}
 	if v.Rejected != nil {
 		return written{}, httpapi.Refuse(httpapi.ErrConflict, "%s", v.Rejected.Message)
 	}

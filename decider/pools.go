@@ -2,9 +2,9 @@ package decider
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quotashare/quotashare/events"
@@ -105,47 +105,67 @@ func (e *Engine) DeletePool(ctx context.Context, id string, m httpapi.Meta) erro
 const undoWithin = 10 * time.Second
 
 // CreatePools implements httpapi.Configuration. The log takes one document a
-// message, so all or nothing is made of several writes: each sees to it that
-// there is no pool but those written before it, and one that fails takes those
-// back. (The broker's atomic batches would need a stream that allows them to
-// everybody.)
+// message, so all or nothing is made of several writes: each sees to it that the
+// pools in force are those written before it, as they were written, and one that
+// fails takes those back. (The broker's atomic batches would need a stream that
+// allows them to everybody.)
 func (e *Engine) CreatePools(ctx context.Context, docs []*plans.Pool, m httpapi.Meta) (made []httpapi.Pool, err error) {
 	for _, doc := range docs {
-		p, err := e.ChangePool(ctx, doc.ID, e.only(doc, len(made)), m)
+		p, err := e.ChangePool(ctx, doc.ID, e.beside(doc, made), m)
 		if err != nil {
-			return nil, errors.Join(err, e.undo(ctx, made))
+			return nil, e.undo(ctx, made, err)
 		}
 		made = append(made, p)
 	}
 	return made, nil
 }
 
-// only creates doc where there are no pools but the n that were made before.
-func (e *Engine) only(doc *plans.Pool, n int) httpapi.PoolChange {
+// errMet says that an import has met somebody else's change.
+var errMet = httpapi.Refuse(httpapi.ErrLostRace, "somebody else changed the pools at the same time")
+
+// beside creates doc where the pools in force are those that were made, and no
+// others.
+func (e *Engine) beside(doc *plans.Pool, made []httpapi.Pool) httpapi.PoolChange {
+	revisions := make(map[string]uint64, len(made))
+	for _, p := range made {
+		revisions[p.Doc.ID] = p.Revision
+	}
 	return func(*plans.Pool) (*plans.Pool, error) {
-		switch there := len(e.Pools()); {
-		case there == n:
-			return doc, nil
-		case n == 0:
+		there := e.Pools()
+		if len(made) == 0 && len(there) > 0 {
 			return nil, httpapi.Refuse(httpapi.ErrConflict, "there are pools already: an import of several wants none, create these one by one")
 		}
-		return nil, httpapi.Refuse(httpapi.ErrLostRace, "somebody else created or deleted a pool at the same time: what this import had written was taken back, try again")
+		for _, p := range there {
+			if revisions[p.Doc.ID] != p.Revision {
+				return nil, errMet
+			}
+		}
+		if len(there) != len(made) {
+			return nil, errMet
+		}
+		return doc, nil
 	}
 }
 
-// undo deletes the pools again, the newest first, except what somebody has
-// changed since.
-func (e *Engine) undo(ctx context.Context, made []httpapi.Pool) error {
+// undo deletes the pools of an import again, the newest first, and says with the
+// cause what became of them. What somebody has changed since stays.
+func (e *Engine) undo(ctx context.Context, made []httpapi.Pool, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
 	defer cancel()
-	var all error
+	var stay []string
 	for _, p := range slices.Backward(made) {
 		err := e.DeletePool(ctx, p.Doc.ID, httpapi.Meta{Actor: p.Actor, Reason: "the import did not succeed", IfMatch: true, ExpectedRevision: p.Revision})
-		if err != nil {
-			all = errors.Join(all, fmt.Errorf("pool %q stays: %w", p.Doc.ID, err))
+		if _, there := e.Pool(p.Doc.ID); err != nil && there {
+			stay = append(stay, fmt.Sprintf("pool %q (%v)", p.Doc.ID, err))
 		}
 	}
-	return all
+	switch {
+	case len(made) == 0:
+		return cause
+	case len(stay) > 0:
+		return fmt.Errorf("%w; what the import had written is taken back, but for %s", cause, strings.Join(stay, ", "))
+	}
+	return fmt.Errorf("%w; what the import had written is taken back: try again", cause)
 }
 
 func effects(list []projector.Effect) []httpapi.Effect {

@@ -3,6 +3,8 @@ package decider
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
@@ -163,5 +165,58 @@ func TestAnImportThatMeetsAnotherTakesItselfBack(t *testing.T) {
 	case imported != nil && got == 1:
 	default:
 		t.Errorf("the import says %v, and %d pools are in force", imported, got)
+	}
+}
+
+// TestAnImportMeetsEveryChangeOfOthers, one that leaves the number of pools as it
+// was too, and takes back what is its own alone.
+func TestAnImportMeetsEveryChangeOfOthers(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	made, err := r.CreatePools(r.within(), []*plans.Pool{team("a", "c1"), team("b", "c2"), team("c", "c3")}, httpapi.Meta{})
+	r.must(err)
+	goesOn := func() error {
+		_, err := r.beside(team("d", "c4"), made)(nil)
+		return err
+	}
+	r.must(goesOn())
+	_, err = r.ChangePool(r.within(), "b", rename("theirs"), httpapi.Meta{})
+	r.must(err)
+	if err := goesOn(); !errors.Is(err, httpapi.ErrLostRace) {
+		t.Errorf("beside a pool that somebody changed: %v, want a lost race", err)
+	}
+	r.must(r.DeletePool(r.within(), "c", httpapi.Meta{}))
+	if err := goesOn(); !errors.Is(err, httpapi.ErrLostRace) {
+		t.Errorf("without a pool that somebody deleted: %v, want a lost race", err)
+	}
+	_, err = r.putPool(r.within(), team("other", "c9"), httpapi.Meta{})
+	r.must(err)
+	if err := goesOn(); !errors.Is(err, httpapi.ErrLostRace) {
+		t.Errorf("beside a pool of somebody else: %v, want a lost race", err)
+	}
+
+	err = r.undo(r.within(), made, errMet)
+	if !errors.Is(err, httpapi.ErrLostRace) || !strings.Contains(err.Error(), `but for pool "b" (`) || strings.Contains(err.Error(), `"c"`) {
+		t.Errorf("taken back: %v, want that b stays and nothing of c, which is gone", err)
+	}
+	var ids []string
+	for _, p := range r.Pools() {
+		ids = append(ids, p.Doc.ID+" "+p.Doc.Name)
+	}
+	if want := []string{"b theirs", "other other"}; !slices.Equal(ids, want) {
+		t.Errorf("in force are %q, want %q", ids, want)
+	}
+}
+
+// TestAForgottenVerdictIsNoSuccess: the fold remembers the verdicts of the newest
+// changes. Of one that waited too long nobody knows.
+func TestAForgottenVerdictIsNoSuccess(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	refused := r.publish("quota.config.pool.x", `{}`)
+	p := r.current.Load()
+	if _, err := r.verdict(r.within(), p, &configWrite{}, refused); !errors.Is(err, httpapi.ErrConflict) {
+		t.Errorf("a change that was refused: %v, want a conflict", err)
+	}
+	if _, err := r.verdict(r.within(), p, &configWrite{}, refused-1); !errors.Is(err, httpapi.ErrUnavailable) {
+		t.Errorf("a change that is not known: %v, want that it is not known", err)
 	}
 }
