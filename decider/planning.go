@@ -11,12 +11,12 @@ import (
 )
 
 // Plans implements httpapi.Configuration.
-func (e *Engine) Plans() []plans.PlanView {
+func (e *Engine) Plans(offset, limit int) (list []plans.PlanView, total int) {
 	p := e.current.Load()
 	if p == nil {
-		return nil
+		return nil, 0
 	}
-	return p.state.Plans()
+	return p.state.Plans(offset, limit)
 }
 
 // Plan implements httpapi.Configuration.

@@ -146,8 +146,9 @@ type Configuration interface {
 	// DeletePool deletes a pool; ErrNotFound when there is none.
 	DeletePool(ctx context.Context, id string, m Meta) error
 
-	// Plans returns the plans of all connections known, by their ids.
-	Plans() []plans.PlanView
+	// Plans returns a page of the plans of all connections known, by their ids,
+	// and how many there are in all.
+	Plans(offset, limit int) (list []plans.PlanView, total int)
 	Plan(connectionID string) plans.PlanView
 	PutPlan(ctx context.Context, connectionID string, dims []plans.Dimension, m Meta) (plans.PlanView, error)
 	// DeletePlan deletes the plan set by hand, where there is one.

@@ -98,13 +98,13 @@ func (d *double) Pool(id string) (Pool, bool) {
 	return p, ok
 }
 
-func (d *double) Plans() (list []plans.PlanView) {
+func (d *double) Plans(offset, limit int) (list []plans.PlanView, total int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(d.plans)) {
 		list = append(list, d.plans[id])
 	}
-	return list
+	return page(list, offset, limit), len(list)
 }
 
 func (d *double) Plan(connectionID string) plans.PlanView {

@@ -16,16 +16,15 @@ func (a *api) listPlans(w http.ResponseWriter, r *http.Request) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	list := a.engine.Plans()
-	total := len(list)
+	list, known := a.engine.Plans(offset, limit)
 	doc := []byte(`{"plans":[`)
-	for i, p := range list[min(offset, total):min(offset+limit, total)] {
+	for i, p := range list {
 		if i > 0 {
 			doc = append(doc, ',')
 		}
 		doc = plans.AppendPlanView(doc, p)
 	}
-	doc = fmt.Appendf(doc, "],\"total\":%d,\"catalogue\":[", total)
+	doc = fmt.Appendf(doc, "],\"total\":%d,\"catalogue\":[", known)
 	for i, p := range plans.Providers() {
 		if i > 0 {
 			doc = append(doc, ',')

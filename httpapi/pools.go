@@ -21,9 +21,7 @@ func (a *api) listPools(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	pools := a.engine.Pools()
-	total := len(pools)
-	pools = pools[min(offset, total):min(offset+limit, total)]
-	writePools(w, http.StatusOK, pools, total)
+	writePools(w, http.StatusOK, page(pools, offset, limit), len(pools))
 	return nil
 }
 

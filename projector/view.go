@@ -104,14 +104,15 @@ func (s *State) Pool(id string) (Pool, bool) {
 	return s.poolView(p), true
 }
 
-// Plans returns the plans of all connections known, by their ids.
-func (s *State) Plans() []plans.PlanView {
+// Plans returns a page of the plans of all connections known, by their ids, and
+// how many there are in all.
+func (s *State) Plans(offset, limit int) (list []plans.PlanView, total int) {
 	known := s.Connections()
-	list := make([]plans.PlanView, len(known))
-	for i := range known {
-		list[i] = s.Plan(known[i].ID)
+	total = len(known)
+	for _, c := range known[min(offset, total):min(offset+limit, total)] {
+		list = append(list, s.Plan(c.ID))
 	}
-	return list
+	return list, total
 }
 
 // Plan returns the plan in force of the connection, seen before or not.

@@ -73,7 +73,7 @@ func (e *editor) write(ctx context.Context, method, path string, revision uint64
 	return e.send(ctx, method, path, h, body)
 }
 
-// path returns the path of a document. Of the characters that stand for
+// pathOf returns the path of a document. Of the characters that stand for
 // themselves in a path only those two names have another meaning.
 func pathOf(kind, id string) string {
 	if id == "." || id == ".." {
