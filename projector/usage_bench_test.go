@@ -8,11 +8,14 @@ import (
 )
 
 // largePool makes a pool whose keys all have an allocation, used every
-// connection, and are above their share of it.
-func largePool(b *testing.B, keys, connections int) *scene {
+// connection, and are above their share of it; of these windows there are readings.
+func largePool(b *testing.B, keys, connections int, windows ...string) *scene {
 	s := newScene(b)
 	var ids, allocations, events []byte
 	for c := range connections {
+		for _, w := range windows {
+			s.says(fmt.Sprintf("c%d", c), w, 0)
+		}
 		ids = fmt.Appendf(ids, `,"c%d"`, c)
 	}
 	for k := range keys {
@@ -31,9 +34,14 @@ func largePool(b *testing.B, keys, connections int) *scene {
 }
 
 func BenchmarkUsage(b *testing.B) {
-	for _, size := range [][2]int{{10_000, 1}, {100, 27}} {
-		s := largePool(b, size[0], size[1])
-		name := fmt.Sprintf("keys=%d/connections=%d", size[0], size[1])
+	for _, c := range []struct {
+		keys, connections int
+		windows           []string
+	}{
+		{10_000, 1, nil}, {100, 27, nil}, {10_000, 1, []string{"5h", "weekly"}}, {100, 27, []string{"5h", "weekly"}},
+	} {
+		s := largePool(b, c.keys, c.connections, c.windows...)
+		name := fmt.Sprintf("keys=%d/connections=%d/meters=%d", c.keys, c.connections, len(c.windows))
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				s.usage()

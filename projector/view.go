@@ -314,13 +314,10 @@ func (r *reader) Reading(conn int, w quota.Window) fairshare.Reading {
 
 // local is what the asker used in the open cycle of a meter of that connection.
 func (r *reader) local(conn int, m *meter) saturation.Usage {
-	switch {
-	case r.others != nil:
+	if r.others != nil {
 		return r.others.local(r, conn, m)
-	case r.key == 0:
-		return saturation.Usage{}
 	}
-	return m.Local(uint32(r.key))
+	return m.Local(uint32(r.key)) // nobody uses anything as no key
 }
 
 // Scoped implements fairshare.Counters.

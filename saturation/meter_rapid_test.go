@@ -155,8 +155,27 @@ func (p *pair) checkAt(s *twinState, now int64) {
 	if got, want := p.part(now, m.LocalTotal().Minus(m.Local(0))), s.part(now, 1, 2); int64(got) != want {
 		p.t.Fatalf("at %d all but key 0 have %d, want %d", now, got, want)
 	}
+	p.checkExcerpt(now, s.ttl)
 	if points, ok := m.Unattributed(now, s.ttl); ok != known || ok && parts+points != l.Used || points < 0 {
 		p.t.Fatalf("at %d: parts %d and %d of nobody, together not %d", now, parts, points, l.Used)
+	}
+}
+
+// checkExcerpt asks an excerpt for some of the keys as one asks the meter.
+func (p *pair) checkExcerpt(now, ttl int64) {
+	const rest = 99
+	m, x := p.m, Excerpt(p.m, []uint32{2, 0, 50}, rest)
+	for _, key := range []uint32{0, 2, 50} {
+		if x.Local(key) != m.Local(key) {
+			p.t.Fatalf("the excerpt has %+v of key %d, the meter %+v", x.Local(key), key, m.Local(key))
+		}
+	}
+	l, ok := m.At(now, ttl)
+	if y, known := x.At(now, ttl); y != l || known != ok || x.PartsUntil() != m.PartsUntil() {
+		p.t.Fatalf("at %d the excerpt says %+v, the meter %+v", now, y, l)
+	}
+	if x.Local(rest) != m.Local(1) || x.LocalTotal() != m.LocalTotal() || x.Part(x.Local(rest)) != m.Part(m.Local(1)) {
+		p.t.Fatalf("the rest of the excerpt is %+v of %+v", x.Local(rest), x.LocalTotal())
 	}
 }
 

@@ -83,6 +83,7 @@ func (m *Meter) PutRow(cycle uint64, key uint32, u Usage) error {
 // left out.
 func Excerpt[K ~uint32](m *Meter, keys []K, rest K) *Meter {
 	x := &Meter{Head: m.Head, width: m.width}
+	x.local.places = make(map[uint32]uint32, min(len(keys), len(m.local.places))+1)
 	others := m.LocalTotal()
 	for _, key := range keys {
 		if place, ok := m.local.places[uint32(key)]; ok {
