@@ -19,7 +19,10 @@
 //     up and rebuilt, never folded on.
 //
 // State lives in memory in arenas without pointers (see arena), so that a
-// million (connection, key) pairs cost the garbage collector nothing. The
+// million (connection, key) pairs cost the garbage collector nothing. What
+// providers say is in meters (see saturation.Meter), of which a connection has a
+// few: every consumption goes to those of its connection, so that a decision finds
+// the part that each key has of what the provider counts. The
 // store keeps the same as records; their layout is in docs/format/state.md. What
 // was used by the minute is in the store alone, but for what it does not have yet;
 // Loop.History puts the two together without waiting for a commit.

@@ -151,3 +151,35 @@ func (s *scene) splits() {
 		s.Errorf("decisions see %d of %d", sum, total)
 	}
 }
+
+// What all others have of one meter must not answer a question about another
+// connection, another pool, or a later state.
+func TestThePointsOfTheUnlistedOfSeveralPools(t *testing.T) {
+	s := newScene(t)
+	for _, c := range [][2]string{{"p", `"c1","c2"`}, {"q", `"d1"`}} {
+		s.publish("quota.config.pool."+c[0], fmt.Sprintf(
+			`{"id":%q,"name":"P","provider":"codex","connectionIds":[%s],"allocations":[{"apiKeyId":"a","weight":1},{"apiKeyId":"*","weight":1}]}`, c[0], c[1]))
+	}
+	for i, conn := range []string{"c1", "c2", "d1"} {
+		s.says(conn, "5h", 0)
+		s.use("a", conn, `"tokens":50`)
+		s.use("x", conn, `"tokens":50`)
+		s.says(conn, "5h", 2<<i)
+	}
+	qs := []questions.Question{{APIKeyID: "x", ConnectionID: "c1"}, {APIKeyID: "x", ConnectionID: "d1"}, {APIKeyID: "y", ConnectionID: "c2"}}
+	asked := make([]projector.Asked, len(qs))
+	check := func(when string, want ...string) {
+		t.Helper()
+		s.Gather(qs, start, asked)
+		for i := range asked {
+			d := asked[i].Facts.Explain(0, asked[i].Now, nil)[0]
+			if got := d.Consumed.Format(d.Unit); got != want[i] {
+				t.Errorf("%s, on %s: the others have %s points, want %s", when, qs[i].ConnectionID, got, want[i])
+			}
+		}
+	}
+	check("at first", "3", "4", "3")
+	s.use("a", "c2", `"tokens":100`)
+	s.use("y", "d1", `"tokens":100`)
+	check("after more was used", "2", "6", "2")
+}
