@@ -229,7 +229,7 @@ func (s *State) gatherFacts(q *questions.Question, a *Asked, conn, allocation in
 	if p := a.reader.p; p != nil {
 		a.Pool, f.Pool = p.doc, p.resolved
 		if q.Model != "" {
-			a.reader.model, a.reader.name = s.names.find(q.Model), strings.ToLower(q.Model)
+			a.reader.model, a.reader.name = s.names.find(q.Model), q.Model
 		}
 	}
 	a.Facts.Gather(&f, &a.reader, a.Now)
@@ -254,7 +254,7 @@ type reader struct {
 	p      *pool
 	key    ref // 0 = never seen: it has no counters
 	model  ref
-	name   string    // of the model, in lower case
+	name   string    // of the model
 	ttl    int64     // how long a signal stands, ms
 	others *unlisted // when the asker is one of the unlisted keys
 	// The asker's pair on the connection asked for last: one look-up serves
@@ -323,7 +323,7 @@ func (r *reader) local(conn int, m *meter) saturation.Usage {
 // Scoped implements fairshare.Counters.
 func (r *reader) Scoped(conn int, w quota.Window, dst []fairshare.Level) []fairshare.Level {
 	for _, m := range r.s.metersOf(r.p.conns[conn]) {
-		if m.window == w && m.scope != 0 && strings.Contains(r.name, m.part) {
+		if m.window == w && m.scope != 0 && strings.Contains(strings.ToLower(r.name), m.part) {
 			dst = append(dst, fairshare.Level(m.Current(r.ttl)), fairshare.Level(m.Remembered(r.ttl)))
 		}
 	}
