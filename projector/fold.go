@@ -53,7 +53,7 @@ func (r *Run) Add(m events.Message) {
 	r.items = events.Decode(&m, r.items)
 	for i := from; i < len(r.items); i++ {
 		n := identify(&r.items[i])
-		n.said = hear(&m, &r.items[i])
+		n.said = hear(&m, &r.items[i].Event)
 		r.ids = append(r.ids, n)
 	}
 	r.messages = append(r.messages, prepared{message: m, from: from, to: len(r.items)})

@@ -46,9 +46,8 @@ type said struct {
 // hear reads the headers of a response, which takes longer than all else about
 // it, for the fold: nil when there are none, or when who sent them is not known
 // without the state.
-func hear(m *events.Message, it *events.Item) *said {
-	e := &it.Event
-	if it.Err != nil || e.Kind != events.Saturation || e.Headers == nil || e.Provider == "" {
+func hear(m *events.Message, e *events.Event) *said {
+	if e.Kind != events.Saturation || e.Headers == nil || e.Provider == "" {
 		return nil
 	}
 	at, _ := placeAt(e.Time, m.Time)

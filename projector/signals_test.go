@@ -7,6 +7,7 @@ import (
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
 	view "github.com/quotashare/quotashare/usage"
 )
 
@@ -90,6 +91,44 @@ func TestTryTheLifeTimeOfASignal(t *testing.T) {
 		if got := try(c.ttl, c.after); got != c.want {
 			t.Errorf("%d ms, after %d: %s, want %s", c.ttl, c.after, got, c.want)
 		}
+	}
+}
+
+// A key that nobody has seen used nothing, whatever all others did.
+func TestTryAKeyNeverSeen(t *testing.T) {
+	s := newScene(t)
+	s.plan("c1", "percent", "5h", "100")
+	s.says("c1", "5h", 0)
+	s.use("x", "c1", `"tokens":9`)
+	s.says("c1", "5h", 90)
+	doc := func(key string) *plans.Pool {
+		return &plans.Pool{
+			ID: "p", Provider: "custom", Connections: []plans.Connection{{ConnectionID: "c1"}},
+			Allocations: []plans.Allocation{{APIKeyID: key, Weight: quota.RatioOne}},
+		}
+	}
+	for key, want := range map[string]int{"never seen": 0, "x": 1} {
+		if blocked, _ := s.Try(&projector.Draft{PoolID: "p", Pool: doc(key)}, s.now); len(blocked) != want {
+			t.Errorf("with an allocation for %q: %+v", key, blocked)
+		}
+	}
+}
+
+// A snapshot is of the state that it was taken from, though more is folded before
+// it is made.
+func TestUsageIsNotOfWhatFollows(t *testing.T) {
+	s := newScene(t)
+	s.plan("c1", "percent", "5h", "100")
+	s.pool(`"c1"`, `,"allocations":[{"apiKeyId":"a","weight":10}]`)
+	s.says("c1", "5h", 0)
+	s.use("a", "c1", `"tokens":9`)
+	s.says("c1", "5h", 8)
+	u := s.UsageBefore("p", s.now, func() {
+		s.use("x", "c1", `"tokens":9`)
+		s.says("c1", "5h", 20)
+	})
+	if got, g := u.Dimensions[0].Uses[0].Consumed, u.Signals[0]; got != 8e6 || g.Used != 8e6 || g.Attributed != 8e6 {
+		t.Errorf("a has %d of %+v", got, g)
 	}
 }
 

@@ -1,8 +1,6 @@
 package projector
 
 import (
-	"strings"
-
 	"github.com/quotashare/quotashare/fairshare"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
@@ -273,7 +271,7 @@ func (t *trial) judge(p *pool, row *trialRow, m trialModel) (e Effect, blocks bo
 		return e, false
 	}
 	rules := &t.x.settings.doc
-	r := reader{s: &t.x.State, p: p, key: row.ref, model: m.ref, name: strings.ToLower(m.name), ttl: rules.SignalTTLMs()}
+	r := reader{s: &t.x.State, p: p, key: row.ref, model: m.ref, name: m.name, ttl: rules.SignalTTLMs()}
 	allocation := p.resolved.Allocation(row.key)
 	if allocation >= 0 && allocation == p.others {
 		r.others = &t.rest

@@ -15,3 +15,12 @@ func (s *State) UsageChosen(poolID string, clock int64, chosen ...string) *usage
 	sheet.fill(clock, len(keys))
 	return sheet.snapshot
 }
+
+// UsageBefore is Usage of the state before something happened that comes between
+// taking it and making the snapshot.
+func (s *State) UsageBefore(poolID string, clock int64, happens func()) *usage.Snapshot {
+	sheet := s.usageSheetOf(poolID, nil)
+	happens()
+	sheet.fill(clock, 0)
+	return sheet.snapshot
+}

@@ -314,10 +314,13 @@ func (r *reader) Reading(conn int, w quota.Window) fairshare.Reading {
 
 // local is what the asker used in the open cycle of a meter of that connection.
 func (r *reader) local(conn int, m *meter) saturation.Usage {
-	if r.others != nil {
+	switch {
+	case r.others != nil:
 		return r.others.local(r, conn, m)
+	case r.key == 0:
+		return saturation.Usage{} // in an excerpt it would be that of all the rest
 	}
-	return m.Local(uint32(r.key)) // nobody uses anything as no key
+	return m.Local(uint32(r.key))
 }
 
 // Scoped implements fairshare.Counters.
