@@ -3,6 +3,7 @@ package decider
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -47,6 +48,13 @@ func (e *Engine) remove(ctx context.Context, subject string, m httpapi.Meta, rev
 	})
 }
 
+// writeWithin bounds a write with the time it stands in line; publishWithin the
+// part of it that is not broken off when the caller leaves.
+const (
+	writeWithin   = 20 * time.Second
+	publishWithin = 10 * time.Second
+)
+
 // mostAttempts bounds how often a write is tried against others who write at
 // the same time.
 const mostAttempts = 20
@@ -64,11 +72,13 @@ const mostAttempts = 20
 // who race, only one wins each round, and the others would use up their attempts
 // on each other.
 func (e *Engine) write(ctx context.Context, w *configWrite) (written, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeWithin)
+	defer cancel()
 	select {
 	case e.writing <- struct{}{}:
 		defer func() { <-e.writing }()
 	case <-ctx.Done():
-		return written{}, unavailable(ctx.Err())
+		return written{}, httpapi.Refuse(httpapi.ErrUnavailable, "other changes wait for the log, and this one was not begun: try again")
 	}
 	p := e.current.Load()
 	if p == nil {
@@ -86,15 +96,43 @@ func (e *Engine) write(ctx context.Context, w *configWrite) (written, error) {
 		if err != nil || body == nil || w.meta.Trial != nil {
 			return written{projection: p, anything: body != nil}, err
 		}
-		ack, err := e.js.PublishMsg(ctx, w.message(body), jetstream.WithExpectLastSequenceForSubject(last, events.ConfigPrefix+">"))
-		switch {
-		case err == nil:
-			return e.verdict(ctx, p, w, ack.Sequence)
-		case !outrun(err):
-			return written{}, unavailable(err)
+		done, err := e.publish(ctx, p, w, body, last)
+		if !outrun(err) {
+			return done, err
 		}
 	}
 	return written{}, httpapi.Refuse(httpapi.ErrLostRace, "others kept changing the configuration at the same time: try again")
+}
+
+// publish brings the document into the log and waits for its verdict. A caller who
+// leaves meanwhile does not stop it: what is under way must be known of, so that
+// an import can take it back.
+func (e *Engine) publish(ctx context.Context, p *projection, w *configWrite, body []byte, last uint64) (written, error) {
+	m := w.message(body)
+	if err := e.fits(m); err != nil {
+		return written{}, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishWithin)
+	defer cancel()
+	ack, err := e.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequenceForSubject(last, events.ConfigPrefix+">"))
+	switch {
+	case err == nil:
+		return e.verdict(ctx, p, w, ack.Sequence)
+	case outrun(err):
+		return written{}, err
+	case ctx.Err() != nil:
+		return written{}, httpapi.Refuse(httpapi.ErrUnavailable, "the log did not acknowledge the change in time, and may have it all the same: read the document before you repeat it")
+	}
+	return written{}, unavailable(err)
+}
+
+// fits reports a document that is too large for the log.
+func (e *Engine) fits(m *nats.Msg) error {
+	most := e.o.Conn.MaxPayload()
+	if int64(m.Size()) <= most {
+		return nil
+	}
+	return httpapi.Refuse(httpapi.ErrTooLarge, "the document has %d bytes with every default written out, and a message of the log %d at most: use fewer or shorter ids", len(m.Data), most)
 }
 
 // expect checks that the document in force is the one that the writer has seen.
@@ -148,14 +186,14 @@ func outrun(err error) bool {
 func (e *Engine) lastConfig(ctx context.Context, p *projection) (uint64, error) {
 	s, err := e.js.Stream(ctx, events.Stream)
 	if err != nil {
-		return 0, unavailable(err)
+		return 0, unreadable(err)
 	}
 	m, err := s.GetLastMsgForSubject(ctx, events.ConfigPrefix+">")
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, unavailable(err)
+		return 0, unreadable(err)
 	}
 	if err := p.loop.Wait(ctx, m.Sequence); err != nil {
 		return 0, httpapi.Refuse(httpapi.ErrUnavailable, "the state does not keep up with the log: %v", err)

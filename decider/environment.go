@@ -112,7 +112,7 @@ func (v *environment) adopt(ctx context.Context) error {
 			}
 			for _, s := range replaced {
 				v.e.o.Log.Warn("another program's environment sets this differently; the last start wins",
-					"setting", s, "ours", next[s].N, "theirs", now[s].N, "from", now[s].From)
+					"setting", s, "ours", shown(s, next[s].N), "theirs", shown(s, now[s].N), "from", now[s].From)
 			}
 			return plans.AppendSettingsJSON(nil, &next), nil
 		},
@@ -128,8 +128,11 @@ func (v *environment) watch(now plans.Settings, said *[plans.NumSettings]string)
 		theirs := now[s].Origin == plans.Environment && mine.Origin == plans.Environment && now[s].N != mine.N
 		if theirs && said[s] != now[s].From {
 			v.e.o.Log.Warn("another program's environment has replaced this setting; the last start wins",
-				"setting", s, "ours", mine.N, "theirs", now[s].N, "from", now[s].From)
+				"setting", s, "ours", shown(s, mine.N), "theirs", shown(s, now[s].N), "from", now[s].From)
 			said[s] = now[s].From
 		}
 	}
 }
+
+// shown is a value as people write it.
+func shown(s plans.Setting, n int64) string { return string(s.AppendValue(nil, n)) }

@@ -110,6 +110,9 @@ const undoWithin = 10 * time.Second
 // fails takes those back. (The broker's atomic batches would need a stream that
 // allows them to everybody.)
 func (e *Engine) CreatePools(ctx context.Context, docs []*plans.Pool, m httpapi.Meta) (made []httpapi.Pool, err error) {
+	if err := e.fit(docs, m); err != nil {
+		return nil, err
+	}
 	for _, doc := range docs {
 		p, err := e.ChangePool(ctx, doc.ID, e.beside(doc, made), m)
 		if err != nil {
@@ -118,6 +121,17 @@ func (e *Engine) CreatePools(ctx context.Context, docs []*plans.Pool, m httpapi.
 		made = append(made, p)
 	}
 	return made, nil
+}
+
+// fit reports the first document that no message of the log can hold.
+func (e *Engine) fit(docs []*plans.Pool, m httpapi.Meta) error {
+	for i, doc := range docs {
+		w := configWrite{subject: events.ConfigPool.Subject(doc.ID), do: events.ConfigPut, meta: m}
+		if err := e.fits(w.message(plans.AppendPoolJSON(nil, doc))); err != nil {
+			return fmt.Errorf("[%d]: %w", i, err)
+		}
+	}
+	return nil
 }
 
 // errMet says that an import has met somebody else's change.

@@ -71,7 +71,7 @@ func countsOf(c projector.Counts) httpapi.Counts {
 func (e *Engine) lastSeq(ctx context.Context) (uint64, error) {
 	s, err := e.js.Stream(ctx, events.Stream)
 	if err != nil {
-		return 0, unavailable(err)
+		return 0, unreadable(err)
 	}
 	return s.CachedInfo().State.LastSeq, nil
 }
@@ -80,7 +80,7 @@ func (e *Engine) lastSeq(ctx context.Context) (uint64, error) {
 func (e *Engine) Rejected(ctx context.Context, offset, limit int) ([]events.Rejected, int, error) {
 	s, err := e.js.Stream(ctx, events.RejectedStream)
 	if err != nil {
-		return nil, 0, unavailable(err)
+		return nil, 0, unreadable(err)
 	}
 	state := s.CachedInfo().State
 	var list []events.Rejected
@@ -91,7 +91,7 @@ func (e *Engine) Rejected(ctx context.Context, offset, limit int) ([]events.Reje
 			continue
 		}
 		if err != nil {
-			return nil, 0, unavailable(err)
+			return nil, 0, unreadable(err)
 		}
 		r, err := events.ParseRejected(m.Data)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -156,5 +157,59 @@ func TestAWriteIsNotAheadOfItsState(t *testing.T) {
 	}
 	if last, err := b.lastSeq(b.within()); err != nil || last != won.Revision {
 		t.Errorf("the log ends at %d, %v, want nothing after %d", last, err, won.Revision)
+	}
+}
+
+// TestAWriteThatWaitsIsNotBegun: behind others for longer than its caller waits.
+func TestAWriteThatWaitsIsNotBegun(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	r.writing <- struct{}{} // somebody writes
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err := r.putPool(ctx, team("p", "c"), httpapi.Meta{})
+	if !errors.Is(err, httpapi.ErrUnavailable) || !strings.Contains(err.Error(), "not begun") {
+		t.Errorf("behind another write: %v, want that it was not begun", err)
+	}
+	<-r.writing
+	if _, err := r.putPool(r.within(), team("p", "c"), httpapi.Meta{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAWriteUnderWayGoesOnWithoutItsCaller, and is known of: an import must be able
+// to take it back.
+func TestAWriteUnderWayGoesOnWithoutItsCaller(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	doc := team("p", "c")
+	w := configWrite{subject: events.ConfigPool.Subject("p"), do: events.ConfigPut}
+	done, err := r.Engine.publish(gone, r.current.Load(), &w, plans.AppendPoolJSON(nil, doc), 0)
+	if err != nil || done.stamp.Revision == 0 {
+		t.Errorf("published for a caller who has left: %+v, %v", done.stamp, err)
+	}
+}
+
+// TestADocumentThatTheLogCannotHoldIsToldSo, in an import before the first write.
+func TestADocumentThatTheLogCannotHoldIsToldSo(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	huge := team("huge", "h")
+	for i := range 5_000 {
+		huge.Allocations = append(huge.Allocations, plans.Allocation{APIKeyID: fmt.Sprint(i, strings.Repeat("x", 240))})
+	}
+	_, err := r.putPool(r.within(), huge, httpapi.Meta{})
+	if !errors.Is(err, httpapi.ErrTooLarge) || !strings.Contains(err.Error(), "use fewer or shorter ids") {
+		t.Errorf("a pool: %v, want that it is too large", err)
+	}
+	last := r.Applied()
+	_, err = r.CreatePools(r.within(), []*plans.Pool{team("a", "c1"), team("b", "c2"), huge}, httpapi.Meta{})
+	if !errors.Is(err, httpapi.ErrTooLarge) || !strings.HasPrefix(err.Error(), "[2]: ") || r.Applied() != last {
+		t.Errorf("an import: %v and %d events, want that the third is too large and none", err, r.Applied()-last)
+	}
+}
+
+func TestSettingsAreShownAsPeopleWriteThem(t *testing.T) {
+	if got := shown(plans.SaturationThreshold, 200_000) + " " + shown(plans.MaxLagMs, 7000); got != "0.2 7000" {
+		t.Errorf("shown %q", got)
 	}
 }

@@ -163,6 +163,7 @@ func (a *api) routes(table []route) {
 
 func (a *api) handle(pattern string, h handler) {
 	a.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		restore(r)
 		if err := h(w, r); err != nil {
 			a.refuse(w, r, err)
 		}
@@ -189,6 +190,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.refuse(rec, r, unknownPath(rec, r))
 		return
 	}
+	r = routable(r)
 	a.mux.ServeHTTP(rec, r)
 }
 

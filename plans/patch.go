@@ -35,7 +35,7 @@ func PatchPool(now *Pool, patch wire.Value) (*Pool, wire.Faults) {
 		doc = without(doc, "connections", "connectionIds")
 	}
 	p, more := ParsePool(now.ID, wire.MergePatch(doc, without(patch, "id", "createdAt")))
-	if !has(patch, "connections") {
+	if !r.Has("connections") {
 		p.adoptConnections(now.Connections)
 	}
 	return p, append(faults, more...)

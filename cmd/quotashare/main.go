@@ -4,7 +4,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -45,6 +47,11 @@ type command interface {
 func run(ctx context.Context, p program.Process) int {
 	if len(p.Args) == 0 {
 		p.Args = []string{"--help"}
+	}
+	for _, arg := range p.Args {
+		if !utf8.ValidString(arg) {
+			return program.Report(p.Stderr, p.Name, fmt.Errorf("the argument %q is not valid UTF-8: ids and texts must be", arg))
+		}
 	}
 	var c cli
 	k, err := p.Parse(&c, "Fair shares of one LLM provider account for many API keys.", kong.Vars{

@@ -86,6 +86,9 @@ func Open(o Options) (s *Store, err error) {
 }
 
 func lockDir(o Options) (*pebble.Lock, error) {
+	if info, err := o.FS.Stat(o.Dir); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%w: it is a file, and not a directory", projector.ErrCorrupt)
+	}
 	if err := o.FS.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}

@@ -128,6 +128,17 @@ func TestRemovedDirectory(t *testing.T) {
 	}
 }
 
+// A file where the store should be is damage: it can be set aside.
+func TestAFileInPlaceOfAStore(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := os.WriteFile(dir, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pebblestore.Open(pebblestore.Options{Dir: dir}); !errors.Is(err, projector.ErrCorrupt) {
+		t.Errorf("a file: %v, want ErrCorrupt", err)
+	}
+}
+
 // A store that somebody has open is not damaged, and the error says where it is
 // and what to look for.
 func TestOneProgramPerStore(t *testing.T) {
