@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/wire"
 )
 
@@ -20,8 +17,9 @@ const (
 	// many of them come to one at the state and at usage.
 	lookEvery  = 200 * time.Millisecond
 	stateEvery = 5
-	// lookWithin bounds a question to the engine, which may ask a log that does
-	// not answer.
+	// lookWithin bounds a question about changes or the state, for which the engine
+	// asks a log that may not answer. Usage is not bounded: it comes from memory
+	// and the store, and half a sheet would be of no use.
 	lookWithin = time.Second
 
 	// What of changes and blocks is kept in memory; older changes are in the log.
@@ -30,24 +28,23 @@ const (
 	changesPage  = 100
 )
 
-// board shows what happens to all who watch. One goroutine writes it, so that
-// whatever the number of watchers a document is made once; each watcher reads on
-// from where it is. What a watcher has not read yet is not kept for it: of the
-// state and of usage there is the newest alone, changes are in the log, and rows
-// of blocks are gone when newer ones came.
+// board shows what happens to all who watch. One goroutine writes it, and at times
+// a second one usage, so that whatever the number of watchers a document is made
+// once; each watcher reads on from where it is. What a watcher has not read yet is
+// not kept for it: of the state and of usage there is the newest alone, changes
+// are in the log, and rows of blocks are gone when newer ones came.
 type board struct {
 	feed   *feed
 	engine Engine
 	end    context.CancelFunc
-	over   chan struct{} // closed when nothing more will be written
+	over   chan struct{} // closed when it has ended
 
 	mu       sync.Mutex
 	turn     chan struct{} // closed, and replaced, when there is something new
 	watchers map[*watcher]bool
-	versions uint64 // of all sheets so far
 	state    sheet
 	usage    []sheet // by pool; never changed, but replaced
-	usageAt  uint64  // version of the newest of them
+	usageAt  uint64  // version of the newest there were
 	known    bool    // the changes are: the state was there
 	changes  notes
 	blocks   notes
@@ -56,9 +53,22 @@ type board struct {
 // sheet is a document of which only the newest counts.
 type sheet struct {
 	pool    string
-	version uint64
+	version uint64 // 0 = there is no document
 	doc     []byte
 	bare    []byte // what tells whether it changed
+
+	begun time.Time     // when it was made the last time, long ago when never
+	took  time.Duration // how long that was; before the first time, about how long it will be
+}
+
+// become makes the sheet one of that version if it shows something else now. Then
+// it needs another document.
+func (p *sheet) become(version uint64, bare []byte) bool {
+	if p.version > 0 && bytes.Equal(p.bare, bare) {
+		return false
+	}
+	p.version, p.bare = version, bare
+	return true
 }
 
 // notes are documents of which everyone counts, by number.
@@ -83,14 +93,13 @@ func (n *notes) add(one note) {
 	}
 }
 
-// after returns the notes after that number. whole means that there were no
-// others between.
-func (n *notes) after(seq uint64) (list []note, whole bool) {
+// after returns the notes after that number.
+func (n *notes) after(seq uint64) []note {
 	i, found := slices.BinarySearchFunc(n.list, seq, func(one note, seq uint64) int { return cmp.Compare(one.seq, seq) })
 	if found {
 		i++
 	}
-	return n.list[i:], seq >= n.from
+	return n.list[i:]
 }
 
 func newBoard(f *feed) *board {
@@ -116,11 +125,8 @@ func (b *board) begin() {
 // watchers leave, and come back.
 func (b *board) run(ctx context.Context) {
 	defer close(b.over)
-	defer func() {
-		if p := recover(); p != nil {
-			b.feed.log.Error("the stream of what happens panicked", "panic", p, "stack", string(debug.Stack()))
-		}
-	}()
+	defer b.end()
+	defer b.caught()
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for n := 0; ; n++ {
@@ -135,29 +141,39 @@ func (b *board) run(ctx context.Context) {
 	}
 }
 
-// look writes down what is new, all at once. It reports whether the log is still
-// the one that it was.
+// caught ends the streams, and not the server, when something goes wrong in the
+// engine.
+func (b *board) caught() {
+	if p := recover(); p != nil {
+		b.feed.log.Error("the stream of what happens panicked", "panic", p, "stack", string(debug.Stack()))
+		b.end()
+	}
+}
+
+// look writes down what is new, what is in memory first: the state asks the log,
+// and usage takes its time, in a goroutine of its own. It reports whether the log
+// is still the one that it was.
 func (b *board) look(ctx context.Context, all bool) (same bool) {
-	same = true
+	ready := b.engine.Ready()
 	news := []func() bool{b.lookAtBlocks()}
-	if b.engine.Ready() {
+	if ready {
 		news = append(news, b.lookAtChanges(ctx))
-		if all {
-			news = append(news, b.lookAtUsage(ctx))
-		}
 	}
-	if all {
-		var state func() bool
-		state, same = b.lookAtState(ctx)
-		news = append(news, state)
+	b.write(news...)
+	if !all {
+		return true
 	}
-	b.write(news)
+	state, same := b.lookAtState(ctx)
+	b.write(state)
+	if ready && same {
+		b.gather(ctx)
+	}
 	return same
 }
 
 // write calls what changes the board, under its lock. Who waits is told when one
 // reports that there is something new.
-func (b *board) write(news []func() bool) {
+func (b *board) write(news ...func() bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	fresh := false
@@ -220,11 +236,17 @@ func (b *board) lookAtState(ctx context.Context) (news func() bool, same bool) {
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
 	s, err := b.engine.State(ctx, 0, false)
-	doc := b.stateDoc(s, err)
-	if err != nil && faultOf(err) == nil && !bytes.Equal(doc, b.state.bare) {
+	p, doc := b.state, b.stateDoc(s, err)
+	fresh := p.become(p.version+1, doc)
+	if fresh && err != nil && faultOf(err) == nil {
 		b.feed.log.Error("the state cannot be told to those who watch", "err", err)
 	}
-	return func() bool { return b.state.become(b, doc, doc) }, err != nil || !b.known || s.LastSeq >= b.changes.to
+	p.doc = doc
+	news = func() bool {
+		b.state = p
+		return fresh
+	}
+	return news, err != nil || !b.known || s.LastSeq >= b.changes.to
 }
 
 func (b *board) stateDoc(s State, err error) []byte {
@@ -244,79 +266,4 @@ func (b *board) stateDoc(s State, err error) []byte {
 	}
 	doc.End()
 	return doc.Bytes()
-}
-
-// become replaces the page by a document if that differs.
-func (p *sheet) become(b *board, doc, bare []byte) bool {
-	if p.version > 0 && bytes.Equal(p.bare, bare) {
-		return false
-	}
-	b.versions++
-	p.version, p.doc, p.bare = b.versions, doc, bare
-	return true
-}
-
-// lookAtUsage makes the sheets of the pools that somebody watches anew; those of
-// others would be old when somebody comes.
-func (b *board) lookAtUsage(ctx context.Context) func() bool {
-	var sheets []sheet
-	fresh := false
-	for _, pool := range b.watched() {
-		p := sheet{pool: pool}
-		if i, there := sheetOf(b.usage, pool); there {
-			p = b.usage[i]
-		}
-		changed, err := b.lookAtPool(ctx, &p)
-		if errors.Is(err, ErrNotFound) || p.version == 0 {
-			continue
-		}
-		sheets, fresh = append(sheets, p), fresh || changed
-	}
-	return func() bool {
-		b.usage = sheets
-		if fresh {
-			b.usageAt = b.versions
-		}
-		return fresh
-	}
-}
-
-func sheetOf(sheets []sheet, pool string) (i int, there bool) {
-	return slices.BinarySearchFunc(sheets, pool, func(p sheet, pool string) int { return strings.Compare(p.pool, pool) })
-}
-
-// watched returns the pools that somebody watches.
-func (b *board) watched() (list []string) {
-	pools := b.engine.Pools()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, p := range pools {
-		for w := range b.watchers {
-			if w.watches(p.Doc.ID) {
-				list = append(list, p.Doc.ID)
-				break
-			}
-		}
-	}
-	return list
-}
-
-// lookAtPool makes the page of a pool anew. What is new at every look, the time
-// and what it is as of, is no change.
-func (b *board) lookAtPool(ctx context.Context, p *sheet) (changed bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, lookWithin)
-	defer cancel()
-	u, err := b.engine.Usage(ctx, p.pool)
-	if err != nil {
-		return false, err
-	}
-	bare := *u
-	bare.GeneratedAt, bare.AsOf = 0, questions.AsOf{}
-	was := p.bare
-	now := bare.Append(make([]byte, 0, len(was)))
-	if p.version > 0 && bytes.Equal(was, now) {
-		return false, nil
-	}
-	doc := u.Append(append(make([]byte, 0, len(now)+128), `{"usage":`...))
-	return p.become(b, append(doc, '}'), now), nil
 }

@@ -31,6 +31,11 @@ type feed struct {
 	most   int // of open streams
 	watch  sync.Once
 
+	// gathering is held while usage is made for a board, also for one that nobody
+	// reads any more: clients that come and go must not have it made many times
+	// at once.
+	gathering sync.Mutex
+
 	streams prometheus.Gauge
 	events  *prometheus.CounterVec
 	cut     prometheus.Counter

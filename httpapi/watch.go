@@ -12,7 +12,8 @@ import (
 	"github.com/quotashare/quotashare/quota"
 )
 
-// The names of what a stream tells. A gap is told whoever asks for what.
+// The names of what a stream tells. A gap is not asked for: who asks for changes
+// or decisions is told of theirs, and of no others, which he could not miss.
 const (
 	eventConfig   = "config"
 	eventUsage    = "usage"

@@ -124,7 +124,7 @@ func (h *theatre) after(d time.Duration) string {
 	return b.String()
 }
 
-func (s *scene) play(t *testing.T, cmd *datadriven.TestData, first string) (out string) {
+func (s *scene) play(t *testing.T, cmd *datadriven.TestData, first string) string {
 	text := func(name string) (v string) {
 		cmd.MaybeScanArgs(t, name, &v)
 		return v
@@ -155,19 +155,13 @@ func (s *scene) play(t *testing.T, cmd *datadriven.TestData, first string) (out 
 		cmd.ScanArgs(t, "requests", &requests)
 		s.use(text("pool"), requests)
 	case "asked":
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		times := map[string]int{}
-		for _, pool := range s.asked {
-			times[pool]++
-		}
-		out, s.asked = fmt.Sprint(times), nil
+		return fmt.Sprint(s.tally())
 	case "engine":
 		s.become(t, first, seq)
 	default:
 		t.Fatalf("%s: unknown command %q", cmd.Pos, cmd.Cmd)
 	}
-	return out
+	return ""
 }
 
 func (s *scene) become(t *testing.T, what string, seq uint64) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
@@ -71,15 +72,20 @@ type scene struct {
 	lastSeq uint64 // of the log
 	lost    bool   // there is no state
 	used    map[string]quota.Amount
-	asked   []string // the pools whose usage was asked for
+	takes   map[string]time.Duration // how long usage of a pool takes
+	asked   []string                 // the pools whose usage was asked for
+	making  int                      // how many usages are being made
+	most    int                      // how many were at once
 	panics  bool
-	deaf    bool // the log cannot be read
-	forgot  bool // the log has no changes any more
-	reads   int  // of the log
+	bad     string // the pool whose usage panics
+	deaf    bool   // the log cannot be read
+	mute    bool   // the log does not answer
+	forgot  bool   // the log has no changes any more
+	reads   int    // of the log
 }
 
 func newScene() *scene {
-	s := &scene{double: newDouble(), used: map[string]quota.Amount{}}
+	s := &scene{double: newDouble(), used: map[string]quota.Amount{}, takes: map[string]time.Duration{}}
 	s.proc = "p1"
 	return s
 }
@@ -90,10 +96,16 @@ func (s *scene) Ready() bool {
 	return !s.lost
 }
 
-func (s *scene) State(context.Context, uint64, bool) (State, error) {
+func (s *scene) State(ctx context.Context, _ uint64, _ bool) (State, error) {
 	last, _ := s.Folded()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.mute {
+		s.mu.Unlock()
+		<-ctx.Done()
+		s.mu.Lock()
+		return State{}, ctx.Err()
+	}
 	if s.panics {
 		panic("boom")
 	}
@@ -117,29 +129,44 @@ func (s *scene) Changes(ctx context.Context, after uint64, limit int) ([]Change,
 	return s.double.Changes(ctx, after, limit)
 }
 
-// Usage has a time that goes on with every look, as the real one has.
+// Usage has a time that goes on with every look, and does not heed its context,
+// as the real one.
 func (s *scene) Usage(_ context.Context, pool string) (*usage.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.deaf {
+	switch _, ok := s.used[pool]; {
+	case s.deaf:
 		return nil, ErrUnavailable
-	}
-	if _, ok := s.used[pool]; !ok {
+	case !ok:
 		return nil, ErrNotFound
+	case s.bad == pool:
+		panic("bad")
 	}
 	s.asked = append(s.asked, pool)
 	n := int64(len(s.asked))
-	return &usage.Snapshot{
+	u := &usage.Snapshot{
 		PoolID: pool, GeneratedAt: n, AsOf: questions.AsOf{Seq: uint64(n), Time: n, LagMs: n},
 		Dimensions: []usage.Dimension{{Unit: quota.Requests, Window: quota.Hourly, ConsumedTotal: s.used[pool]}},
-	}, nil
+	}
+	if d := s.takes[pool]; d > 0 {
+		s.making++
+		s.most = max(s.most, s.making)
+		s.mu.Unlock()
+		time.Sleep(d)
+		s.mu.Lock()
+		s.making--
+	}
+	return u, nil
 }
 
 func (s *scene) Pools() (list []Pool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id := range s.used {
-		list = append(list, Pool{Doc: &plans.Pool{ID: id}})
+		rows := int(s.takes[id] / usageRow)
+		list = append(list, Pool{Doc: &plans.Pool{
+			ID: id, Connections: make([]plans.Connection, 1), Allocations: make([]plans.Allocation, rows),
+		}})
 	}
 	slices.SortFunc(list, func(a, b Pool) int {
 		if a.Doc.ID < b.Doc.ID {
@@ -155,6 +182,33 @@ func (s *scene) use(pool string, requests int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used[pool] = quota.Amount(requests * quota.Requests.Scale())
+}
+
+// set changes the scene.
+func (s *scene) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+// atOnce returns how many usages are being made, and how many were at most.
+func (s *scene) atOnce() (now, most int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.making, s.most
+}
+
+// tally returns how many times each pool's usage was asked for since the last
+// time.
+func (s *scene) tally() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	times := map[string]int{}
+	for _, pool := range s.asked {
+		times[pool]++
+	}
+	s.asked = nil
+	return times
 }
 
 // change writes a change to the log; the state has it.

@@ -25,6 +25,7 @@ func inBubble(t *testing.T, f func(t *testing.T, s *scene, h *theatre)) {
 		if d := h.close(); d > time.Second {
 			t.Errorf("the server took %s to stop", d)
 		}
+		time.Sleep(time.Minute) // for usage that is being made
 	})
 }
 
@@ -188,10 +189,10 @@ func TestABoardThatEndedIsNotReadOn(t *testing.T) {
 	}
 	first := enter()
 	f.leave(first)
-	s.panics = true
+	s.set(func() { s.panics = true })
 	second := enter()
 	<-second.board.over
-	s.panics = false
+	s.set(func() { s.panics = false })
 	third := enter()
 	if first.board == second.board || second.board == third.board {
 		t.Error("a board that ended is read on")
@@ -210,7 +211,7 @@ func TestWhatTheLogForgotIsNotLookedForAgain(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *scene, h *theatre) {
 		h.connect("ann", "GET /api/quota/stream?events=config", true)
 		h.after(0)
-		s.forgot = true
+		s.set(func() { s.forgot = true })
 		s.change(Change{Seq: 5})
 		time.Sleep(time.Minute)
 		synctest.Wait()

@@ -40,8 +40,7 @@ func (b *board) now() cursor {
 func (b *board) after(n *notes, seq uint64) (list []note, from uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	list, _ = n.after(seq)
-	return list, n.from
+	return n.after(seq), n.from
 }
 
 // sendChanges sends the changes after the client's: what is on the board, and
@@ -210,7 +209,7 @@ func (b *board) usageSheets() (sheets []sheet, at uint64) {
 	return b.usage, b.usageAt
 }
 
-// usageOf returns the pool's page, one of version 0 when there is none.
+// usageOf returns the pool's sheet, one of version 0 when there is none.
 func (b *board) usageOf(pool string) sheet {
 	sheets, _ := b.usageSheets()
 	if i, there := sheetOf(sheets, pool); there {
