@@ -9,6 +9,7 @@ import (
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/wire"
 )
 
@@ -122,6 +123,15 @@ func (v *verdicts) of(ctx context.Context, m *events.Message) (*events.Rejection
 	if known := v.p.state.Verdict(m.Seq); known.Seq != 0 {
 		return known.Rejected, nil
 	}
+	// A refusal goes from the memory of the state to the store, and from there to
+	// the stream of rejected events. Asked in that order none is missed.
+	data, pending, err := projector.PendingRejection(v.p.store, m.Seq, 0)
+	if err != nil {
+		return nil, err
+	}
+	if pending {
+		return refusalOf(data, m), nil
+	}
 	if v.rejected == nil {
 		s, err := v.e.js.Stream(ctx, events.RejectedStream)
 		if err != nil {
@@ -139,10 +149,15 @@ func (v *verdicts) of(ctx context.Context, m *events.Message) (*events.Rejection
 	case err != nil:
 		return nil, unreadable(err)
 	}
-	// A log that was rolled back may have another event at the same place.
-	r, err := events.ParseRejected(kept.Data)
+	return refusalOf(kept.Data, m), nil
+}
+
+// refusalOf reads why the event was rejected; nil when the record is of another
+// one, which a log that was rolled back may have had at the same place.
+func refusalOf(data []byte, m *events.Message) *events.Rejection {
+	r, err := events.ParseRejected(data)
 	if err != nil || r.Seq != m.Seq || r.Subject != m.Subject || r.Time != m.Time {
-		return nil, nil
+		return nil
 	}
-	return &events.Rejection{Reason: r.Reason, Message: r.Message}, nil
+	return &events.Rejection{Reason: r.Reason, Message: r.Message}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/httpapi"
@@ -214,5 +215,46 @@ func TestARefusalOfAnotherLogIsNone(t *testing.T) {
 		if same := other.Time == c[0].Time && other.Subject == c[0].Subject; same != (list[0].Rejected != nil) {
 			t.Errorf("%s of %d: %+v", other.Subject, other.Time, list[0].Rejected)
 		}
+	}
+}
+
+// TestNoRefusalIsShownAsAChange: more were refused at once than the state keeps
+// verdicts of, and the stream of rejected events has them only later.
+func TestNoRefusalIsShownAsAChange(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", nil)
+	_, err := r.putPool(r.within(), team("p", "c"), httpapi.Meta{})
+	r.must(err)
+	const refused = 900
+	acks := make([]jetstream.PubAckFuture, refused)
+	for i := range acks {
+		m := nats.NewMsg("quota.config.pool.q")
+		m.Data = []byte(`{"id":"q","name":"q","provider":"kimi","connectionIds":["c"]}`)
+		m.Header.Set(events.HeaderConfig, events.ConfigPut)
+		acks[i], err = r.js.PublishMsgAsync(m)
+		r.must(err)
+	}
+	last := uint64(0)
+	for _, a := range acks {
+		select {
+		case ack := <-a.Ok():
+			last = ack.Sequence
+		case err := <-a.Err():
+			t.Fatal(err)
+		}
+	}
+	r.must(r.current.Load().loop.Wait(r.within(), last))
+	list, next, err := r.Changes(r.within(), 1, 1000)
+	if err != nil || next != 0 || len(list) != refused {
+		t.Fatalf("%d changes, next %d, %v; want %d and no more", len(list), next, err, refused)
+	}
+	shown := 0
+	for _, c := range list {
+		if c.Rejected == nil {
+			shown++
+		}
+	}
+	if shown > 0 {
+		t.Errorf("%d of %d refused changes are shown as if they were in force", shown, refused)
 	}
 }

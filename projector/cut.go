@@ -34,6 +34,7 @@ func (s *State) Committed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.minutes.committed()
+	s.verdicts.committed()
 }
 
 // Unwritten is how many events with an id wait for a cut: a measure of the
@@ -95,6 +96,9 @@ func (s *State) cutRejected(b Batch) (err error) {
 		err = errors.Join(err, b.Set(s.keyBuf, r.value))
 	}
 	s.rejected = nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.verdicts.cut()
 	return err
 }
 

@@ -283,10 +283,14 @@ func (s *State) reject(m *events.Message, index int, raw []byte, r *events.Rejec
 }
 
 // verdicts remembers what became of the newest configuration messages, for
-// those who wrote them and wait.
+// those who wrote them and wait, and of all that were refused and are not in the
+// store yet, for those who read the history.
 type verdicts struct {
 	ring [256]Verdict
 	next int
+	// fresh are the refused since the last cut, flying those of a cut whose commit
+	// is under way.
+	fresh, flying map[uint64]Verdict
 }
 
 // Verdict is what became of a configuration message.
@@ -299,6 +303,12 @@ type Verdict struct {
 func (v *verdicts) put(seq uint64, time int64, r *events.Rejection) {
 	v.ring[v.next%len(v.ring)] = Verdict{seq, time, r}
 	v.next++
+	if r != nil {
+		if v.fresh == nil {
+			v.fresh = make(map[uint64]Verdict)
+		}
+		v.fresh[seq] = Verdict{seq, time, r}
+	}
 }
 
 func (v *verdicts) get(seq uint64) Verdict {
@@ -307,5 +317,12 @@ func (v *verdicts) get(seq uint64) Verdict {
 			return v.ring[i]
 		}
 	}
-	return Verdict{}
+	if known, ok := v.fresh[seq]; ok {
+		return known
+	}
+	return v.flying[seq]
 }
+
+func (v *verdicts) cut() { v.fresh, v.flying = nil, v.fresh }
+
+func (v *verdicts) committed() { v.flying = nil }

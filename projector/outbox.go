@@ -42,6 +42,12 @@ func Rejections(store Reader, most int) (list []Rejection, err error) {
 	return list, err
 }
 
+// PendingRejection returns the message for QUOTA_REJECTED of an event that is not
+// there yet as far as the store knows; ok is false when there is none.
+func PendingRejection(store Reader, seq uint64, index int) (value []byte, ok bool, err error) {
+	return store.Get(appendRejectedKey(nil, seq, index), nil)
+}
+
 // ForgetRejections deletes rejections that are safe elsewhere now.
 func ForgetRejections(store Store, list []Rejection) error {
 	b := store.NewBatch()

@@ -44,7 +44,7 @@ func (s *State) SettingsAt() (plans.Settings, plans.Stamp) {
 }
 
 // Verdict returns what became of a configuration message. It is known for the
-// newest 256 of them.
+// newest 256 of them, and for those that were refused until the store has that.
 func (s *State) Verdict(seq uint64) Verdict {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
