@@ -59,15 +59,7 @@ func (a *api) listConnections(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	list := slices.DeleteFunc(a.engine.Connections(), func(c Connection) bool { return !in.has(c.PoolID) })
-	var doc wire.Writer
-	doc.Object()
-	doc.Name("connections")
-	doc.Array()
-	for i := range page(list, offset, limit) {
-		list[offset+i].append(&doc)
-	}
-	doc.End()
-	total(w, &doc, len(list))
+	writeList(w, "connections", list, offset, limit, (*Connection).append)
 	return nil
 }
 
@@ -97,15 +89,7 @@ func (a *api) listKeys(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	list := slices.DeleteFunc(a.engine.Keys(), func(k Key) bool { return !k.within(in) })
-	var doc wire.Writer
-	doc.Object()
-	doc.Name("keys")
-	doc.Array()
-	for i := range page(list, offset, limit) {
-		list[offset+i].append(&doc)
-	}
-	doc.End()
-	total(w, &doc, len(list))
+	writeList(w, "keys", list, offset, limit, (*Key).append)
 	return nil
 }
 
@@ -139,17 +123,26 @@ func (k *Key) append(doc *wire.Writer) {
 	doc.End()
 }
 
+// writeList answers with a page of the list, under that name, and how long it is
+// in all.
+func writeList[T any](w http.ResponseWriter, name string, list []T, offset, limit int, item func(*T, *wire.Writer)) {
+	var doc wire.Writer
+	doc.Object()
+	doc.Name(name)
+	doc.Array()
+	for _, one := range page(list, offset, limit) {
+		item(&one, &doc)
+	}
+	doc.End()
+	doc.Name("total")
+	doc.Int(int64(len(list)))
+	doc.End()
+	writeJSON(w, http.StatusOK, &doc)
+}
+
 // page returns the part of the list that was asked for.
 func page[T any](list []T, offset, limit int) []T {
 	return list[min(offset, len(list)):min(offset+limit, len(list))]
-}
-
-// total ends a list with how long it is in all.
-func total(w http.ResponseWriter, doc *wire.Writer, n int) {
-	doc.Name("total")
-	doc.Int(int64(n))
-	doc.End()
-	writeJSON(w, http.StatusOK, doc)
 }
 
 func appendID(doc *wire.Writer, id string) {
