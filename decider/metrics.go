@@ -85,9 +85,12 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	var seq uint64
 	var lag int64
 	if p := m.engine.current.Load(); p != nil {
+		now := m.engine.now()
 		counts, seq = p.state.Counts(), p.loop.Applied()
-		lag, _ = p.loop.Lag(m.engine.now())
+		lag, _ = p.loop.Lag(now)
+		collectSignals(ch, p.state.Signals(now), now)
 	}
+	collectReadings(ch, &counts)
 	for outcome, n := range map[string]uint64{
 		"folded": counts.Folded, "duplicate": counts.Duplicates, "late": counts.Late,
 		"clamped": counts.Clamped, "rejected": counts.Rejected,

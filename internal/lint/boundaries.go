@@ -36,7 +36,7 @@ var Boundaries = []Boundary{
 	{"config", words("quota"), "configuration is data, and reads no environment"},
 	{"trace", words("quota", "wire"), "a file becomes events; where they go, others know"},
 	{"decider", words(
-		"quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "projector", "projector/memstore",
+		"quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation", "projector", "projector/memstore",
 		"projector/pebblestore", "projector/jetsource", "natsapi", "httpapi", "ingest", "config",
 	), "the service puts the parts together and is known by programs alone"},
 	{"bench", words(

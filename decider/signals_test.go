@@ -1,0 +1,149 @@
+package decider
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/usage"
+)
+
+// series returns what a collector tells under the name, as in "c 5h 70",
+// in order.
+func series(t *testing.T, c prometheus.Collector, name string) []string {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(c); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			line := ""
+			for _, l := range m.GetLabel() {
+				line += l.GetValue() + " "
+			}
+			list = append(list, line+fmt.Sprint(m.GetGauge().GetValue()+m.GetCounter().GetValue()))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func mustHave(t *testing.T, c prometheus.Collector, name string, want ...string) {
+	t.Helper()
+	slices.Sort(want)
+	if diff := cmp.Diff(want, series(t, c, name)); diff != "" {
+		t.Errorf("%s (- want, + got):\n%s", name, diff)
+	}
+}
+
+// TestReadingsAreCountedByOutcome: each outcome in its own line, and both ways
+// to roll over in one.
+func TestReadingsAreCountedByOutcome(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", nil)
+	hour := int64(3_600_000)
+	began := r.now() - hour
+	for _, x := range []struct {
+		window          string
+		used, at, reset int64
+	}{
+		{"5h", 10, 0, 2 * hour},           // first
+		{"5h", 20, 1, 2 * hour},           // advance
+		{"5h", 21, 2, 2 * hour},           // advance
+		{"5h", 22, 1, 2 * hour},           // stale
+		{"5h", 20, 3, 2 * hour},           // noise
+		{"5h", 0, 4, 2 * hour},            // early-reset
+		{"5h", 30, 5, 3 * hour},           // moved
+		{"5h", 5, 6, 2 * hour},            // older-window
+		{"5h", 5, 7, 4 * hour},            // rollover: another window in its place
+		{"hourly", 50, 0, 1},              // first
+		{"hourly", 3, 1, hour},            // rollover: the reset came
+		{"hourly", 4, 2, 2*hour + 3},      // advance of a far reset
+		{"weekly", 4, 0, 2*7*24*hour + 1}, // first with a far reset
+	} {
+		r.publish("quota.saturation", fmt.Sprintf(`{"connectionId":"c","time":%d,"readings":[{"window":%q,"usedPercent":%d,"resetAt":%d}]}`,
+			began+x.at, x.window, x.used, began+x.reset))
+	}
+	mustHave(t, r.Metrics(), "quotashare_readings_total",
+		"stale 1", "first 3", "rollover 2", "moved 1", "older-window 1", "advance 3", "early-reset 1", "noise 1")
+	mustHave(t, r.Metrics(), "quotashare_far_resets_total", "2")
+}
+
+func TestHeadersThatCannotBeReadAreCounted(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", nil)
+	for _, headers := range []string{
+		`"x-codex-primary-used-percent":"much","x-codex-primary-window-minutes":"300"`,
+		`"anthropic-ratelimit-unified-5h-utilization":"0.5","anthropic-ratelimit-unified-5h-reset":"soon"`,
+		`"anthropic-ratelimit-unified-7d-utilization":"0.5","anthropic-ratelimit-unified-7d-reset":"later"`,
+		`"anthropic-ratelimit-unified-5h-utilization":"0.5","anthropic-ratelimit-unified-5h-status":"tired"`,
+	} {
+		r.publish("quota.saturation", `{"connectionId":"c","headers":{`+headers+`}}`)
+	}
+	mustHave(t, r.Metrics(), "quotashare_header_faults_total", "number 1", "reset 2", "status 1", "window 0", "scope 0")
+}
+
+// TestSignalsAreShown: what stands has all figures, what does not only its age,
+// and windows of some models have none.
+func TestSignalsAreShown(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	clock := time.Now().UnixMilli()
+	var late atomic.Int64
+	r := start(t, nc, t.TempDir()+"/state", func(e *Engine) { e.now = func() int64 { return clock + late.Load() } })
+	r.publish("quota.saturation", fmt.Sprintf(`[
+		{"connectionId":"c","time":%d,"readings":[{"window":"5h","usedPercent":10,"resetAt":%d}]},
+		{"connectionId":"b","time":%d,"readings":[{"window":"rate","usedPercent":104.5,"resetAt":%d}]},
+		{"connectionId":"gone","time":%d,"readings":[{"window":"weekly","usedPercent":40}]},
+		{"connectionId":"c","time":%d,"readings":[{"window":"5h","scope":"opus","usedPercent":90,"resetAt":%d}]}]`,
+		clock-20_000, clock+600_000, clock-12_500, clock+600_000, clock-3_600_000, clock, clock+600_000))
+	r.publish("quota.consumption", `{"apiKeyId":"a","connectionId":"c"}`)
+	r.publish("quota.saturation", fmt.Sprintf(`{"connectionId":"c","time":%d,"readings":[{"window":"5h","usedPercent":70.25,"resetAt":%d}]}`, clock-10_000, clock+600_000))
+	mustHave(t, r.Metrics(), "quotashare_provider_used_percent", "c 5h 70.25", "b rate 104.5")
+	mustHave(t, r.Metrics(), "quotashare_drift_points", "c 5h 10", "b rate 104.5")
+	mustHave(t, r.Metrics(), "quotashare_signal_age_seconds", "c 5h 10", "b rate 12.5", "gone weekly 3600")
+	mustHave(t, r.Metrics(), "quotashare_signal_connections_left_out", "0")
+	late.Store(600_000) // the resets have come
+	mustHave(t, r.Metrics(), "quotashare_provider_used_percent")
+	mustHave(t, r.Metrics(), "quotashare_drift_points")
+	mustHave(t, r.Metrics(), "quotashare_signal_age_seconds", "c 5h 610", "b rate 612.5", "gone weekly 4200")
+	late.Store(-60_000) // a gateway's clock is ahead
+	mustHave(t, r.Metrics(), "quotashare_signal_age_seconds", "c 5h 0", "b rate 0", "gone weekly 3540")
+}
+
+// fixed tells of the same signals always.
+type fixed []usage.Signal
+
+func (f fixed) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(f, ch) }
+func (f fixed) Collect(ch chan<- prometheus.Metric) { collectSignals(ch, f, 0) }
+
+// TestFiguresOfSignalsAreBounded: a thousand connections have their own, and
+// none of them loses one of its windows.
+func TestFiguresOfSignalsAreBounded(t *testing.T) {
+	var list fixed
+	for i := range maxListed + 2 {
+		for _, w := range []quota.Window{quota.FiveHour, quota.Weekly} {
+			list = append(list, usage.Signal{ConnectionID: fmt.Sprintf("c-%04d", i), Window: w, Known: true, Used: 1e6})
+		}
+	}
+	mustHave(t, list, "quotashare_signal_connections_left_out", "2")
+	got := series(t, list, "quotashare_provider_used_percent")
+	if len(got) != 2*maxListed || got[0] != "c-0000 5h 1" || got[len(got)-1] != "c-0999 weekly 1" {
+		t.Errorf("%d series from %s to %s; want %d, to the weekly one of c-0999", len(got), got[0], got[len(got)-1], 2*maxListed)
+	}
+	mustHave(t, list[:2*maxListed], "quotashare_signal_connections_left_out", "0")
+}
