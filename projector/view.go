@@ -264,12 +264,14 @@ type reader struct {
 	known bool
 }
 
-// pairOf returns the pair of a key on one of the pool's connections.
+// pairOf returns the pair of a key on one of the pool's connections. Where nobody
+// used the connection, as many are of a pool of hundreds, it looks up nothing.
 func (r *reader) pairOf(conn int, key, model ref) *pair {
-	if key == 0 {
-		return nil // else it would be the total
+	at := r.p.conns[conn]
+	if key == 0 || r.s.conn(at).total == 0 {
+		return nil // of key 0 it would be the total
 	}
-	return r.s.counters.find(pairKey{conn: r.p.conns[conn], key: key, model: model})
+	return r.s.counters.find(pairKey{conn: at, key: key, model: model})
 }
 
 // Key implements fairshare.Counters.
