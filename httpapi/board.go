@@ -125,13 +125,16 @@ func (b *board) begin() {
 // watchers leave, and come back.
 func (b *board) run(ctx context.Context) {
 	defer close(b.over)
-	defer b.end()
 	defer b.caught()
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for n := 0; ; n++ {
-		if !b.look(ctx, n%stateEvery == 0) {
+		all := n%stateEvery == 0
+		if !b.look(ctx, all) {
 			return
+		}
+		if all && b.engine.Ready() {
+			b.gather(ctx)
 		}
 		select {
 		case <-ticker.C:
@@ -150,13 +153,12 @@ func (b *board) caught() {
 	}
 }
 
-// look writes down what is new, what is in memory first: the state asks the log,
-// and usage takes its time, in a goroutine of its own. It reports whether the log
-// is still the one that it was.
+// look writes down what is new but for usage, and the state last, for which a log
+// is asked that may not answer. It reports whether the log is still the one that
+// it was.
 func (b *board) look(ctx context.Context, all bool) (same bool) {
-	ready := b.engine.Ready()
 	news := []func() bool{b.lookAtBlocks()}
-	if ready {
+	if b.engine.Ready() {
 		news = append(news, b.lookAtChanges(ctx))
 	}
 	b.write(news...)
@@ -165,9 +167,6 @@ func (b *board) look(ctx context.Context, all bool) (same bool) {
 	}
 	state, same := b.lookAtState(ctx)
 	b.write(state)
-	if ready && same {
-		b.gather(ctx)
-	}
 	return same
 }
 

@@ -87,6 +87,23 @@ func TestALargePoolIsMadeLessOften(t *testing.T) {
 	})
 }
 
+// TestWhatHasTimeIsMadeEverySecond, also when others are made before it.
+func TestWhatHasTimeIsMadeEverySecond(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *scene, h *theatre) {
+		want := map[string]int{}
+		for i := range 4 {
+			s.takes[fmt.Sprint(i)] = time.Duration(i+1) * 25 * time.Millisecond
+			s.use(fmt.Sprint(i), 1)
+			want[fmt.Sprint(i)] = 10
+		}
+		h.connect("ann", "GET /api/quota/stream?events=usage", true)
+		h.after(10*time.Second - 1)
+		if got := s.tally(); !maps.Equal(got, want) {
+			t.Errorf("made %v in ten seconds, want %v", got, want)
+		}
+	})
+}
+
 // TestLargePoolsShareTheirTime: together they take no more than one.
 func TestLargePoolsShareTheirTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *scene, h *theatre) {
