@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/quotashare/quotashare/cmd/quotashare/internal/configfile"
 	"github.com/quotashare/quotashare/internal/program"
@@ -20,7 +21,8 @@ type poolsShowCmd struct {
 
 // usage is what is shown of a pool's use. A number that is unknown is nil.
 type usage struct {
-	Dimensions []struct {
+	GeneratedAt time.Time
+	Dimensions  []struct {
 		Unit, Window       string
 		Limit, UsedPercent *json.Number
 		ConsumedTotal      json.Number
@@ -35,6 +37,7 @@ type usage struct {
 		WouldBlock                 bool
 	}
 	UnlistedKeys int
+	Signals      []signal
 }
 
 type connectionUse struct {
@@ -95,7 +98,7 @@ func sayPool(w io.Writer, p *pool, u *usage) error {
 			return err
 		}
 	}
-	return nil
+	return saySignals(w, p, u)
 }
 
 // modeText says what a dimension's mode means for its keys.
