@@ -129,8 +129,8 @@ func (s *scene) Changes(ctx context.Context, after uint64, limit int) ([]Change,
 	return s.double.Changes(ctx, after, limit)
 }
 
-// Usage has a time that goes on with every look, and does not heed its context,
-// as the real one.
+// Usage has a time that goes on with every look, as the real one has. It does not
+// heed its context: whoever asks must not rely on that.
 func (s *scene) Usage(_ context.Context, pool string) (*usage.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
