@@ -36,9 +36,9 @@ var allUsed = quota.Amount(100 * quota.Percent.Scale())
 
 // FromHeaders reads what the headers of one response say about the provider's
 // windows. Readings are in the order of their windows, then scopes, one for
-// each; ResetAt is 0 where none is said. The faults name what was there and
-// could not be read, so that a provider's new format shows in a counter and not
-// as silence.
+// each; ResetAt is 0 where none is said. Scopes are in lower case, so two that
+// differ in case alone are one. The faults name what was there and could not be
+// read, so that a provider's new format shows in a counter and not as silence.
 //
 // Names that only one source uses (anthropic-ratelimit-…, x-codex-…) are read
 // as that source's whatever provider says: a gateway may have a name of its own
@@ -66,12 +66,23 @@ func FromHeaders(provider string, status int, headers map[string]string, observe
 // a refusal beside readings is one of theirs, or is about something else than
 // a window (an overload, a burst).
 //
-// Some providers say no more than this: Kimi's platform sends retry-after alone
-// (github.com/MoonshotAI/kimi-code/issues/1796); Gemini puts QuotaFailure and
-// RetryInfo into the body of the response
-// (ai.google.dev/gemini-api/docs/troubleshooting); GLM (docs.z.ai, error codes
-// 1302 and 1308), MiniMax and Bailian (help.aliyun.com/model-studio, rate
-// limits) put the reason into the body too and document no header.
+// Some providers say no more in their headers than this:
+//
+//   - Kimi's platform, at the end of a day's tokens
+//     (github.com/MoonshotAI/kimi-code/issues/1796: retry-after: 1152)
+//   - Gemini: quotaId and retryDelay are details of the error in the body
+//     (github.com/google-gemini/gemini-cli,
+//     packages/core/src/utils/googleQuotaErrors.ts)
+//   - GLM: a code and "will reset at" in the body
+//     (docs.z.ai/api-reference/api-code;
+//     github.com/NousResearch/hermes-agent/pull/103038)
+//   - MiniMax: "resets at" in the body
+//     (github.com/MiniMax-AI/MiniMax-M2.7/issues/36)
+//   - Bailian: a reason in the body, and within a minute it is over
+//     (help.aliyun.com/en/model-studio/rate-limit)
+//
+// For the last four no header is documented, retry-after neither. It is the
+// generic way to say how long, and read in case they or a proxy send it.
 func (p *parser) refused() {
 	if len(p.readings) > 0 {
 		return
@@ -80,11 +91,7 @@ func (p *parser) refused() {
 	if !ok {
 		return
 	}
-	window := quota.Rate
-	if p.copilotSession() {
-		window = quota.FiveHour
-	}
-	p.add(events.Reading{Window: window, UsedPercent: allUsed, ResetAt: reset})
+	p.add(events.Reading{Window: p.copilotExceeded(), UsedPercent: allUsed, ResetAt: reset})
 }
 
 // parser reads the headers of one response.

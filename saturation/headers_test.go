@@ -163,7 +163,7 @@ func TestSameInAnyOrder(t *testing.T) {
 // FuzzFromHeaders: whatever a provider sends, readings are such as an event may
 // carry, in order, one for each window and scope.
 func FuzzFromHeaders(f *testing.F) {
-	for _, c := range allOf(anthropicCases, codexCases, copilotCases, countedCases, draftCases) {
+	for _, c := range allOf(anthropicCases, codexCases, copilotCases, countedCases, draftCases, reportCases, variationCases) {
 		f.Add(c.provider, 429, c.headers, int64(observed))
 	}
 	f.Fuzz(func(t *testing.T, provider string, status int, text string, at int64) {

@@ -8,19 +8,22 @@ import (
 )
 
 // anthropicUnified begins the headers of a Claude plan. Anthropic documents
-// only the API's; these are what Claude Code reads (npm package
-// @anthropic-ai/claude-code; values also in
-// github.com/anthropics/claude-code/issues): for each window utilization (a
-// fraction, above 1 in overage), reset (epoch seconds) and status; for all of
-// them status, reset and representative-claim, the window that decides.
-// overage-… is bought on top of the plan and no window of it.
+// only the API's; these are as users report them from responses and from what
+// Claude Code reads (github.com/anthropics/claude-code/issues/12829 and 42108,
+// github.com/Wei-Shaw/claude-relay-service/pull/1260,
+// github.com/manaflow-ai/subrouter/pull/24): for each window utilization (a
+// fraction, above 1 too), reset (epoch seconds) and status; for all of them
+// status, reset and representative-claim, the window that decides. overage-… is
+// bought on top of the plan and no window of it.
 const anthropicUnified = "anthropic-ratelimit-unified-"
 
 // anthropicPlan reads the windows of a Claude plan.
 //
 // A window's own status is the better witness: when the 5h window rejects, the
-// claim may still name the weekly one, whose reset is days away. The claim
-// counts where no window says that it rejects.
+// claim may still name the weekly one, whose reset is days away
+// (github.com/Wei-Shaw/claude-relay-service/pull/1260); and one that says that
+// it allows is not full because all is refused. The claim counts where no
+// window says that it rejects, and the claimed one says nothing.
 func (p *parser) anthropicPlan() {
 	claim, rejects := p.anthropicClaim()
 	last := ""
@@ -49,7 +52,7 @@ func anthropicSlug(name string) (string, bool) {
 }
 
 // anthropicClaim returns the slug of the deciding window, and whether it
-// rejects while no window says so itself.
+// rejects while no window says so itself, nor this one that it does not.
 func (p *parser) anthropicClaim() (slug string, rejects bool) {
 	f, _ := p.fields.find(anthropicUnified, "representative-claim", "")
 	switch {
@@ -63,14 +66,16 @@ func (p *parser) anthropicClaim() (slug string, rejects bool) {
 		return slug, false
 	}
 	for _, f := range p.fields {
-		if _, ok := anthropicSlug(f.name); ok && strings.HasSuffix(f.name, "-status") && f.value == "rejected" {
+		s, ok := anthropicSlug(f.name)
+		if ok && strings.HasSuffix(f.name, "-status") && (s == slug || f.value == "rejected") {
 			return slug, false
 		}
 	}
 	return slug, true
 }
 
-// rejected reads a status: allowed and allowed_warning let requests through.
+// rejected reads a status: allowed and allowed_warning let requests through
+// (github.com/router-for-me/CLIProxyAPI/issues/5275).
 func (p *parser) rejected(f field) bool {
 	switch f.value {
 	case "rejected":
@@ -112,8 +117,8 @@ func (p *parser) anthropicWindow(slug string, claimed, rejected bool) {
 }
 
 // anthropicScope reads a slug: a length, and after _ the model family that the
-// window is for. "oi" (seven_day_overage_included) is what Claude Code shows as
-// the limit of the Fable models.
+// window is for. "oi" (seven_day_overage_included) is the limit of the Fable
+// models (github.com/router-for-me/CLIProxyAPI/issues/5101 and 5915).
 func anthropicScope(slug string) (window quota.Window, scope string, ok bool) {
 	length, scope, scoped := strings.Cut(slug, "_")
 	if scope == "oi" {
@@ -140,7 +145,8 @@ func anthropicScope(slug string) (window quota.Window, scope string, ok bool) {
 // anthropicRates reads the limits of Anthropic's API, all short-term:
 // anthropic-ratelimit-{requests,tokens,input-tokens,output-tokens}-{limit,
 // remaining,reset}, resets in RFC 3339
-// (docs.anthropic.com/en/api/rate-limits, response headers).
+// (docs.aws.amazon.com/claude-platform/latest/userguide/rate-limits.html; a
+// recorded response in rdrr.io/cran/tidyllm, tests/testthat/claude).
 func (p *parser) anthropicRates() {
 	for _, limit := range p.fields {
 		kind, ok := strings.CutPrefix(limit.name, "anthropic-ratelimit-")

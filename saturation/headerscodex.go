@@ -8,9 +8,11 @@ import (
 )
 
 // codex reads the windows of a ChatGPT plan as Codex does
-// (github.com/openai/codex, codex-rs/codex-api/src/rate_limits.rs):
+// (github.com/openai/codex, codex-rs/codex-api/src/rate_limits.rs; responses in
+// github.com/Willxup/cpa-usage-keeper/issues/252 and
+// github.com/earendil-works/pi/issues/4172):
 // x-codex-{primary,secondary}-{used-percent,window-minutes,reset-at}, percent
-// of 100 and epoch seconds; before reset-at there was reset-after-seconds.
+// of 100 and epoch seconds, and reset-after-seconds, which Codex does not read.
 // Which of the two is the weekly window depends on the plan, so the length
 // alone tells. x-codex-<family>-primary-… are the windows of some models, which
 // x-codex-<family>-limit-name names.
@@ -31,7 +33,7 @@ func (p *parser) codex() {
 }
 
 // codexWindow reads one window. One of no use and no length is how Codex says
-// that the plan has no such window.
+// that the plan has no such window, and then its reset may be 0 or empty.
 func (p *parser) codexWindow(f field, base, family string) {
 	used, ok := p.percent(f, 0)
 	if !ok {
@@ -41,10 +43,10 @@ func (p *parser) codexWindow(f field, base, family string) {
 	if !ok {
 		return
 	}
-	reset := p.codexReset(base)
 	if used == 0 && minutes == 0 {
 		return
 	}
+	reset := p.codexReset(base)
 	window, ok := inWindow(minutes, 60_000)
 	if !ok {
 		p.fault(f.name, UnknownWindow)

@@ -9,10 +9,11 @@ import (
 )
 
 // copilotWindows are the headers of Copilot that tell of a window
-// (github.com/microsoft/vscode-copilot-chat,
-// src/platform/chat/common/chatQuotaServiceImpl.ts). The months are those of
-// the subscription; a session is 5 hours. x-quota-snapshot-completions is left
-// out: no request of a chat counts there.
+// (github.com/microsoft/vscode,
+// extensions/copilot/src/platform/chat/common/chatQuotaServiceImpl.ts). The
+// months are those of the subscription; a session is 5 hours, as refusals call
+// it. x-quota-snapshot-completions is left out: no request of a chat counts
+// there.
 var copilotWindows = [...]struct {
 	name   string
 	window quota.Window
@@ -27,7 +28,9 @@ var copilotWindows = [...]struct {
 // copilot reads the windows of a Copilot plan. A value is a form,
 // ent=1500&ov=0.0&ovPerm=false&rem=31.3&rst=2026-04-01T00%3A00%3A00Z: ent is
 // what the plan grants (-1 without bound; a snapshot with 0 is of something
-// that the plan has not), rem the percentage that remains, rst the reset.
+// that the plan has not), rem the percentage that remains, below 0 too
+// (github.com/caozhiyuan/copilot-api/issues/110), rst the reset. There may be
+// more in it: totRem (github.com/Menci/Floway/pull/339).
 func (p *parser) copilot() {
 	for _, c := range copilotWindows {
 		f, ok := p.fields.find(c.name, "", "")
@@ -71,9 +74,16 @@ func formValue(f field, key string) (field, bool) {
 	return field{}, false
 }
 
-// copilotSession reports whether a 429 is about the session of 5 hours: its
-// x-ratelimit-exceeded names the limit, …:global-usage-5-hour-key:….
-func (p *parser) copilotSession() bool {
+// copilotExceeded returns the window that a 429 is about: x-ratelimit-exceeded
+// names the limit of Copilot's, global-chat:global-usage-5-hour-key:… or
+// global-usage-weekly-key. Neither is documented; public clients agree on them.
+func (p *parser) copilotExceeded() quota.Window {
 	f, _ := p.fields.find("x-ratelimit-exceeded", "", "")
-	return strings.Contains(f.value, "-5-hour-")
+	switch {
+	case strings.Contains(f.value, "global-usage-5-hour-key"):
+		return quota.FiveHour
+	case strings.Contains(f.value, "global-usage-weekly-key"):
+		return quota.Weekly
+	}
+	return quota.Rate
 }

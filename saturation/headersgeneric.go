@@ -10,16 +10,27 @@ import (
 // <prefix>remaining<kind> and <prefix>reset<kind>, and what a bare reset of
 // theirs means where it does not depend on the provider.
 //
-//   - x-ratelimit-, with kinds -requests and -tokens: OpenAI
-//     (platform.openai.com/docs/guides/rate-limits, waits as 6m0s, 1s, 20ms),
-//     Groq (console.groq.com/docs/rate-limits, 2m59.56s), xAI (docs.x.ai, no
-//     resets); with a period, Cerebras (-requests-day, -tokens-minute) and
-//     Mistral (-req-minute, -tokens-month); without a kind, OpenRouter, GitHub
-//     and many others
+//   - x-ratelimit-, with kinds -requests and -tokens: OpenAI, waits as 6m0s,
+//     1s, 12ms (thoughtbot.com/blog/openai-rate-limits,
+//     community.openai.com/t/1268905, github.com/sashabaranov/go-openai,
+//     ratelimit.go), and Groq (mcp.directory/skills/groq-rate-limits), as
+//     public clients say in the same form, 2m59.56s; for xAI no document of its
+//     headers was found, so it is read as OpenAI, whose protocol it speaks
+//   - with a period, Cerebras (-requests-day, -tokens-minute;
+//     github.com/nathabonfim59/cerebras-code-monitor, README.md) and Mistral
+//     (-req-minute, -tokens-minute, without resets;
+//     github.com/mistralai/client-ts/issues/169)
+//   - without a kind, OpenRouter (openrouter.ai/docs/api_reference/limits),
+//     Kimi (kimi.com/help/kimi-api/api-rate-limits, which does not say in what
+//     form the reset is), GitHub and many others
+//   - x-rate-limit-: the same with a dash more, as many others write it
+//     (docs.x.com/fundamentals/rate-limits)
 //   - ratelimitbysize- and x-ratelimitbysize-: Mistral's older ones, per minute
-//     and per month, the reset in seconds
-//   - ratelimit-: drafts up to 06 of the IETF's RateLimit fields, the reset a
-//     wait in seconds
+//     and per month, the reset in seconds (rdrr.io/cran/tidyllm,
+//     R/api_mistral.R; github.com/tidyverse/ellmer, R/provider-mistral.R)
+//   - ratelimit-: drafts up to 06 of the IETF's RateLimit fields
+//     (datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/06), the
+//     reset a wait in seconds
 var countedNames = [...]struct {
 	prefix   string
 	provider bool // the provider tells what a bare reset means
@@ -83,7 +94,7 @@ func (p *parser) periodOf(prefix, kind, limit string) (quota.Window, bool) {
 }
 
 // draft reads the single RateLimit field of the IETF's drafts
-// (datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers): since 08
+// (github.com/ietf-wg-httpapi/ratelimit-headers): since 08
 //
 //	RateLimit: "default";r=50;t=30
 //	RateLimit-Policy: "default";q=100;w=60

@@ -6,6 +6,8 @@ import (
 	"github.com/quotashare/quotashare/quota"
 )
 
+// anthropicCases, as those of the other sources, are made up in the forms that
+// the sources have; reportCases are responses that there were.
 var anthropicCases = []headerCase{
 	{"a window of a model keeps its scope", "claude", 200, `
 		anthropic-ratelimit-unified-7d-utilization: 0.40

@@ -25,16 +25,22 @@ const (
 func bareReset(provider string) bare {
 	switch strings.ToLower(provider) {
 	case "openrouter":
-		// openrouter.ai/docs/api-reference/limits: "X-RateLimit-Reset":"1741305600000"
+		// github.com/hydropix/TranslateBooksWithLLMs,
+		// src/core/llm/rate_limit_handler.py: "UTC ms timestamp"
 		return epochMillis
 	case "copilot", "github-copilot", "github", "github-models":
-		// docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api:
-		// "in UTC epoch seconds"
+		// github.com/github/docs, content/rest/using-the-rest-api/
+		// rate-limits-for-the-rest-api.md: "in UTC epoch seconds"
 		return epochSeconds
-	case "azure", "azure-openai", "cerebras", "together", "together-ai", "mistral":
-		// learn.microsoft.com/azure/ai-services/openai/how-to/quota;
-		// inference-docs.cerebras.ai/support/rate-limits: "time (in seconds)
-		// until"; docs.together.ai/docs/rate-limits
+	case "azure", "azure-openai":
+		// github.com/openai/openai-dotnet/issues/838: "an int in seconds"
+		return waitSeconds
+	case "cerebras":
+		// github.com/nathabonfim59/cerebras-code-monitor, README.md: "time (in
+		// seconds) until"
+		return waitSeconds
+	case "mistral":
+		// github.com/promptfoo/promptfoo/pull/10577: "relative reset seconds"
 		return waitSeconds
 	}
 	return unsaid
@@ -73,10 +79,29 @@ func (p *parser) instant(text string, b bare) (int64, bool) {
 		ms, err := quota.ParseInstant(text)
 		return ms, err == nil
 	}
-	if d, err := time.ParseDuration(text); err == nil {
-		return p.after(d.Milliseconds())
+	if wait, ok := parseWait(text); ok {
+		return p.after(wait)
 	}
-	return httpDate(text)
+	return parseDate(text)
+}
+
+// parseWait reads a wait with its units into milliseconds: 2m59.56s, 20ms, and
+// 1d2h, whose days time.ParseDuration does not know.
+func parseWait(text string) (int64, bool) {
+	days, rest, found := strings.Cut(text, "d")
+	if !found {
+		d, err := time.ParseDuration(text)
+		return d.Milliseconds(), err == nil
+	}
+	n, err := quota.ParseInt(days)
+	if err != nil || n < 0 || n > 366 {
+		return 0, false
+	}
+	if rest == "" {
+		return n * day, true
+	}
+	d, err := time.ParseDuration(rest)
+	return n*day + d.Milliseconds(), err == nil && d >= 0
 }
 
 func instantOrNone(ms int64) (int64, bool) {
@@ -97,11 +122,13 @@ func (p *parser) after(wait int64) (int64, bool) {
 	return instantOrNone(p.at + wait)
 }
 
-// httpDates are the forms of a date that HTTP has (RFC 9110, section 5.6.7).
-var httpDates = [...]string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC}
+// dates are the forms of a date that HTTP has (RFC 9110, section 5.6.7), and
+// the day alone that VS Code would take from Copilot (new Date(rst)): at
+// midnight UTC.
+var dates = [...]string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC, time.DateOnly}
 
-func httpDate(text string) (int64, bool) {
-	for _, layout := range httpDates {
+func parseDate(text string) (int64, bool) {
+	for _, layout := range dates {
 		if t, err := time.Parse(layout, text); err == nil {
 			ms, err := quota.CheckInstant(t.UnixMilli())
 			return ms, err == nil
@@ -111,8 +138,8 @@ func httpDate(text string) (int64, bool) {
 }
 
 // retryAfter reads when to come back: RFC 9110, section 10.2.3, seconds or a
-// date; and retry-after-ms, which OpenAI and Azure send with it and whose
-// clients prefer it (github.com/openai/openai-python, _base_client.py).
+// date; and retry-after-ms, which OpenAI's clients prefer where there is one
+// (github.com/openai/openai-python/pull/1086).
 func (p *parser) retryAfter() (int64, bool) {
 	if f, ok := p.fields.find("retry-after-ms", "", ""); ok {
 		if n, _, err := quota.ParseFixed(f.value, 0); err == nil {
