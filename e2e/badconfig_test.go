@@ -133,7 +133,7 @@ var notThus = []refusal{
 	{"DELETE /connections", "", ``, 405, "method-not-allowed", []string{`"DELETE" does nothing here: use GET`}},
 	{"POST /changes", "", `{}`, 405, "method-not-allowed", []string{`"POST" does nothing here: use GET`}},
 	{"PATCH /pools/team", "", `{"name":"` + strings.Repeat("n", 9<<20) + `"}`, 413, "too-large", []string{"8 MiB"}},
-	{"PATCH /pools/team", "", `{"allocations":` + crowd(6000) + `}`, 413, "too-large", []string{"larger than the log takes"}},
+	{"PATCH /pools/team", "", `{"allocations":` + crowd(6000) + `}`, 413, "too-large", []string{"a message of the log 1048576 at most: use fewer or shorter ids"}},
 	{"PUT /settings", "", `{"maxLagMs":` + strings.Repeat(" ", 9<<20) + `5}`, 413, "too-large", []string{"8 MiB"}},
 	{"PATCH /pools/team", "Content-Type: application/x-ndjson", `{"name":"x"}`, 415, "unsupported-media-type", []string{`content-type: "application/x-ndjson" is not read here: use application/json`}},
 	{"PATCH /pools/team", "Content-Type: application/msgpack", "\x80", 415, "unsupported-media-type", []string{"content-type:", "use application/json"}},

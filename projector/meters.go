@@ -18,8 +18,7 @@ type meter struct {
 	conn   ref
 	window quota.Window // quota.Rate too
 	scope  ref          // in names; 0 = all models
-	id     string       // of the scope
-	part   string       // the same in lower case: the names of its models have it in them
+	id     string       // of the scope, in lower case: the names of its models have it in them
 }
 
 // meters are all meters of a state. There are a few for each connection whose
@@ -74,8 +73,8 @@ func (s *State) foldSaturation(m *events.Message, e *events.Event, x *said) {
 		response := respond(e, s.providerOf(conn), at)
 		x = &response
 	}
-	for i := range x.readings {
-		s.read(conn, &x.readings[i], at)
+	for _, r := range inLowerCase(x.readings) {
+		s.read(conn, &r, at)
 	}
 	for _, f := range x.faults {
 		s.counts.ByProblem[slices.Index(Problems[:], f.Problem)]++
@@ -85,9 +84,39 @@ func (s *State) foldSaturation(m *events.Message, e *events.Event, x *said) {
 	}
 }
 
+// inLowerCase returns the readings with their scopes in lower case, as models are
+// looked for in them. Of two that then are of one scope the fuller counts, as of
+// two that were from the beginning.
+func inLowerCase(list []events.Reading) []events.Reading {
+	lower := func(r events.Reading) bool { return strings.ToLower(r.Scope) == r.Scope }
+	if !slices.ContainsFunc(list, func(r events.Reading) bool { return !lower(r) }) {
+		return list
+	}
+	var all []events.Reading
+	for _, r := range list {
+		r.Scope = strings.ToLower(r.Scope)
+		i := slices.IndexFunc(all, func(x events.Reading) bool { return x.Window == r.Window && x.Scope == r.Scope })
+		switch {
+		case i < 0:
+			all = append(all, r)
+		case r.UsedPercent > all[i].UsedPercent:
+			all[i] = r
+		}
+	}
+	return all
+}
+
+// maxMeters bounds the meters of a connection. Providers have a handful of windows
+// and scopes; who makes up new ones would make every event of the connection slow.
+const maxMeters = 64
+
 // read takes one reading into its meter, which there is from the first one on.
 // No request is known to be in flight, as holds are not folded yet.
 func (s *State) read(conn ref, r *events.Reading, at int64) {
+	if _, found := s.findMeter(conn, r.Window, r.Scope); !found && r.Scope != "" && len(s.metersOf(conn)) >= maxMeters {
+		s.counts.ByProblem[slices.Index(Problems[:], saturation.BadScope)]++
+		return
+	}
 	m := s.needMeter(conn, r.Window, r.Scope)
 	changed := m.Changed()
 	outcome, tooFar := m.Read(saturation.Observation{Used: r.UsedPercent, ResetAt: r.ResetAt, At: at}, s.settings.doc.SignalTTLMs())
@@ -152,7 +181,7 @@ func (s *State) needMeter(conn ref, w quota.Window, scope string) *meter {
 // newMeter returns a meter of that name which is nowhere yet.
 func (s *State) newMeter(conn ref, w quota.Window, scope ref) *meter {
 	id := s.names.id(scope)
-	return &meter{conn: conn, window: w, scope: scope, id: id, part: strings.ToLower(id)}
+	return &meter{conn: conn, window: w, scope: scope, id: id}
 }
 
 // findMeter returns where among the connection's meters that one is or belongs.

@@ -1,6 +1,8 @@
 package projector_test
 
 import (
+	"strings"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -44,8 +46,21 @@ func (w *twin) hear(m *events.Message, e *events.Event) {
 			}
 		}
 	}
-	for i := range readings {
-		w.steps = append(w.steps, step{conn: e.ConnectionID, at: at, said: &readings[i]})
+	type name struct {
+		window quota.Window
+		scope  string
+	}
+	said := map[name]*events.Reading{}
+	for _, r := range readings {
+		r.Scope = strings.ToLower(r.Scope)
+		if had, twice := said[name{r.Window, r.Scope}]; twice {
+			if r.UsedPercent > had.UsedPercent {
+				*had = r
+			}
+			continue
+		}
+		said[name{r.Window, r.Scope}] = &r
+		w.steps = append(w.steps, step{conn: e.ConnectionID, at: at, said: &r})
 	}
 }
 

@@ -328,7 +328,7 @@ func (r *reader) local(conn int, m *meter) saturation.Usage {
 // Scoped implements fairshare.Counters.
 func (r *reader) Scoped(conn int, w quota.Window, dst []fairshare.Level) []fairshare.Level {
 	for _, m := range r.s.metersOf(r.p.conns[conn]) {
-		if m.window == w && m.scope != 0 && strings.Contains(strings.ToLower(r.name), m.part) {
+		if m.window == w && m.scope != 0 && strings.Contains(strings.ToLower(r.name), m.id) {
 			dst = append(dst, fairshare.Level(m.Current(r.ttl)), fairshare.Level(m.Remembered(r.ttl)))
 		}
 	}
