@@ -51,6 +51,12 @@ func (q *Query) Normalize(now int64) error {
 	if q.StepMs == 0 {
 		q.chooseStep()
 	}
+	// The end of a step in the year 10000 has no form. Asked like this instead of
+	// by ceilTo, no step is so long that the sum passes int64.
+	if last := floorTo(quota.MaxInstant, q.StepMs); q.To > last {
+		faults.Add("to", "is after "+quota.FormatInstant(last)+", where the last step ends: use an earlier time or a smaller step")
+		return faults
+	}
 	if n := q.rows(); n > maxRows {
 		faults.Add("step", "gives "+strconv.FormatInt(n, 10)+" rows, more than "+strconv.Itoa(maxRows)+": use a larger step or a shorter time")
 		return faults

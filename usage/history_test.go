@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -14,6 +15,8 @@ const (
 	minute = int64(MinuteMs)
 	hour   = 60 * minute
 	day    = 24 * hour
+
+	lastMinute = quota.MaxInstant / minute * minute // its first instant
 )
 
 func TestNormalize(t *testing.T) {
@@ -32,6 +35,7 @@ func TestNormalize(t *testing.T) {
 		{"days of UTC", Query{From: noon - 90*day, To: noon, StepMs: day}, Query{From: noon - noon%day - 90*day, To: noon - noon%day + day, StepMs: day}},
 		{"three years", Query{From: noon - 1000*day, To: noon}, Query{From: noon - noon%day - 1000*day, To: noon - noon%day + day, StepMs: day}},
 		{"2,000 rows", Query{From: noon, To: noon + 2000*minute, StepMs: minute}, Query{From: noon, To: noon + 2000*minute, StepMs: minute}},
+		{"the last step", Query{From: lastMinute - hour, To: lastMinute}, Query{From: lastMinute - hour, To: lastMinute, StepMs: minute}},
 		{"other fields", Query{PoolID: "p", Key: "*", From: noon, To: noon + 1}, Query{PoolID: "p", Key: "*", From: noon, To: noon + minute, StepMs: minute}},
 	} {
 		got := c.in
@@ -56,6 +60,9 @@ func TestNormalizeFaults(t *testing.T) {
 		{Query{From: noon + 2, StepMs: 1}, "from is not before to: ask for a time that ends after it begins; step is 1: use whole minutes in milliseconds, such as 60000"},
 		{Query{From: noon - 2001*minute, StepMs: minute, To: noon}, "step gives 2001 rows, more than 2000: use a larger step or a shorter time"},
 		{Query{From: noon - 2000*minute, StepMs: minute}, "step gives 2001 rows, more than 2000: use a larger step or a shorter time"},
+		{Query{From: lastMinute - hour, To: lastMinute + 1}, "to is after 9999-12-31T23:59:00.000Z, where the last step ends: use an earlier time or a smaller step"},
+		{Query{From: lastMinute - hour, To: lastMinute, StepMs: hour}, "to is after 9999-12-31T23:00:00.000Z, where the last step ends: use an earlier time or a smaller step"},
+		{Query{StepMs: math.MaxInt64 / minute * minute}, "to is after 1970-01-01T00:00:00.000Z, where the last step ends: use an earlier time or a smaller step"},
 		{Query{From: quota.MinInstant}, "step gives 9761 rows, more than 2000: use a larger step or a shorter time"},
 	} {
 		if err := c.in.Normalize(noon + 1); err == nil || err.Error() != c.want {
@@ -68,13 +75,16 @@ func TestNormalizeFaults(t *testing.T) {
 // hold everything that was asked for.
 func TestHistoryHasARowForEveryInstant(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		from := rapid.Int64Range(quota.MinInstant, quota.MaxInstant-day).Draw(t, "from")
+		from := rapid.OneOf(rapid.Int64Range(quota.MinInstant, quota.MaxInstant-day), rapid.Int64Range(lastMinute-10*day, lastMinute)).Draw(t, "from")
 		q := Query{From: from, To: from + rapid.Int64Range(1, 10*day).Draw(t, "for"), StepMs: minute * rapid.Int64Range(0, 100).Draw(t, "step")}
 		asked := q
 		if q.Normalize(from) != nil {
 			return
 		}
 		h := NewHistory(&q)
+		if h.To > quota.MaxInstant {
+			t.Fatalf("it ends at %s", quota.FormatInstant(h.To))
+		}
 		if len(h.Rows) == 0 || h.Row(h.From-1) != nil || h.Row(h.To) != nil {
 			t.Fatalf("%d rows", len(h.Rows))
 		}
