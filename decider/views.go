@@ -8,13 +8,13 @@ import (
 )
 
 // Usage implements httpapi.Views.
-func (e *Engine) Usage(_ context.Context, poolID string) (*usage.Snapshot, error) {
+func (e *Engine) Usage(ctx context.Context, poolID string) (*usage.Snapshot, error) {
 	p := e.current.Load()
 	if p == nil {
 		return nil, errNoState
 	}
 	clock := e.now()
-	u, ok, err := p.loop.Usage(poolID, clock)
+	u, ok, err := p.loop.Usage(ctx, poolID, clock)
 	if err != nil {
 		return nil, ended(err)
 	}
@@ -26,12 +26,12 @@ func (e *Engine) Usage(_ context.Context, poolID string) (*usage.Snapshot, error
 }
 
 // History implements httpapi.Views.
-func (e *Engine) History(_ context.Context, q usage.Query) (*usage.History, error) {
+func (e *Engine) History(ctx context.Context, q usage.Query) (*usage.History, error) {
 	p := e.current.Load()
 	if p == nil {
 		return nil, errNoState
 	}
-	h, ok, err := p.loop.UsageHistory(q)
+	h, ok, err := p.loop.UsageHistory(ctx, q)
 	if err != nil {
 		return nil, ended(err)
 	}

@@ -1,9 +1,9 @@
 package projector
 
 import (
-	"cmp"
-	"encoding/binary"
+	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/quotashare/quotashare/quota"
@@ -25,10 +25,8 @@ type History struct {
 	snap    Snapshot
 	seq     uint64
 	logTime int64
-	conns   []ref
-	// rows are what the snapshot does not have, by key and minute.
-	rows []historyRow
-	day  [minutesPerDay]used // scratch: one day of one key
+	conns   []ref        // in order
+	rows    []historyRow // what the snapshot does not have
 }
 
 // History returns the minute rows of the connections, each counted once, as of
@@ -48,9 +46,6 @@ func (s *State) History(store Snapshotter, connectionIDs []string) (*History, er
 	if seq < cutAt { // the commit has not landed: the store writes rows and position at once
 		h.pick(flying)
 	}
-	slices.SortFunc(h.rows, func(a, b historyRow) int {
-		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.minute, b.minute))
-	})
 	return h, nil
 }
 
@@ -116,104 +111,44 @@ func (h *History) At() (seq uint64, logTime int64) { return h.seq, h.logTime }
 // Close lets the rows go. A second Close does nothing.
 func (h *History) Close() error { return h.snap.Close() }
 
-// Minutes calls fn for each minute in [from, to) in which the key, or with key ""
-// all keys together, used anything on the connections, in order of time. An
-// error, ErrClosed after Close or that of the store, ends it midway.
-func (h *History) Minutes(key string, from, to int64, fn func(Minute)) error {
-	k := h.state.keyRef(key)
-	if k == 0 && key != "" || len(h.conns) == 0 {
-		return nil
-	}
+// Minutes calls fn for the minute rows in [from, to) of the keys, with the key's
+// place in keys; key "" is all keys together, and no key may be there twice. The
+// rows come in no order, and those of one minute of a key, which are of several
+// connections or not all in the store yet, are to be added up. An error ends it
+// midway: that of fn, of the context, of the store, or ErrClosed after Close.
+func (h *History) Minutes(ctx context.Context, keys []string, from, to int64, fn func(key int, m Minute) error) error {
 	// No event stands further ahead of the log, and a day must fit its key.
 	from, to = max(from, 0), min(to, (h.logTime+MaxAhead)/minuteMillis+1)
-	for from < to {
-		day, err := h.nextDay(k, from/minutesPerDay, (to-1)/minutesPerDay)
-		if err != nil || day < 0 {
-			return err
-		}
-		first := day * minutesPerDay
-		if err := h.sum(k, max(from, first), min(to, first+minutesPerDay)); err != nil {
-			return err
-		}
-		for i := range h.day {
-			if h.day[i] != (used{}) {
-				fn(Minute{Minute: first + int64(i), Consumed: h.day[i].consumed, Adjusted: h.day[i].adjusted})
+	places := h.state.placesOf(keys)
+	if len(h.conns) == 0 || len(places) == 0 || from >= to {
+		return nil
+	}
+	s := &sweep{
+		wanted: wanted{conns: h.conns, keys: slices.Sorted(maps.Keys(places)), from: from, to: to},
+		err:    ctx.Err,
+		take: func(k historyKey, x *used) error {
+			return fn(places[k.key], Minute{Minute: k.minute, Consumed: x.consumed, Adjusted: x.adjusted})
+		},
+	}
+	for i := range h.rows {
+		if x := &h.rows[i]; s.wants(x.historyKey) {
+			if err := s.take(x.historyKey, &x.used); err != nil {
+				return err
 			}
 		}
-		from = first + minutesPerDay
 	}
-	return nil
+	return s.stored(h.snap)
 }
 
-// keyRef returns the ref of a key, 0 when it was never named.
-func (s *State) keyRef(id string) ref {
+// placesOf returns the places of the keys that were ever named, by ref.
+func (s *State) placesOf(keys []string) map[ref]int {
+	places := make(map[ref]int, len(keys))
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.names.find(id)
-}
-
-// nextDay returns the first day, of those, that may have rows of the key; -1 = no
-// day has. Without it a range that begins long ago would read one empty day after
-// the other.
-func (h *History) nextDay(key ref, day, last int64) (int64, error) {
-	next := int64(-1)
-	err := h.snap.Scan(appendHistoryDay(nil, day), appendHistoryDay(nil, last+1), func(k, _ []byte) error {
-		x, err := decodeHistoryKey(k)
-		if err != nil {
-			return err
-		}
-		next = x.minute / minutesPerDay
-		return errEnough
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return -1, err
-	}
-	if i := h.find(key, day*minutesPerDay); i < len(h.rows) && h.rows[i].key == key {
-		if own := h.rows[i].minute / minutesPerDay; own <= last && (next < 0 || own < next) {
-			next = own
+	for i, id := range keys {
+		if r := s.names.find(id); r != 0 || id == "" {
+			places[r] = i
 		}
 	}
-	return next, nil
-}
-
-// find returns the place in rows where the key's begin that are not before the
-// minute.
-func (h *History) find(key ref, minute int64) int {
-	i, _ := slices.BinarySearchFunc(h.rows, historyKey{minute: minute, key: key}, func(x historyRow, k historyKey) int {
-		return cmp.Or(cmp.Compare(x.key, k.key), cmp.Compare(x.minute, k.minute))
-	})
-	return i
-}
-
-// sum fills day with the sums of the key's rows in [from, to), which is within a
-// day.
-func (h *History) sum(key ref, from, to int64) error {
-	clear(h.day[:])
-	for _, c := range h.conns {
-		if err := h.sumStored(c, key, from, to); err != nil {
-			return err
-		}
-	}
-	for _, x := range h.rows[h.find(key, from):h.find(key, to)] {
-		h.day[x.minute%minutesPerDay].add(&x.used)
-	}
-	return nil
-}
-
-func (h *History) sumStored(conn, key ref, from, to int64) error {
-	lo := appendHistoryRun(nil, from/minutesPerDay, conn, key)
-	hi := binary.BigEndian.AppendUint16(slices.Clone(lo), uint16((to-1)%minutesPerDay)+1)
-	lo = binary.BigEndian.AppendUint16(lo, uint16(from%minutesPerDay))
-	return h.snap.Scan(lo, hi, func(k, v []byte) error {
-		at, err := decodeHistoryKey(k)
-		if err != nil {
-			return err
-		}
-		x, err := decodeHistory(v)
-		if err != nil {
-			return err
-		}
-		h.day[at.minute%minutesPerDay].add(&x)
-		return nil
-	})
+	return places
 }

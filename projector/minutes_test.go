@@ -1,6 +1,7 @@
 package projector_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -89,18 +90,37 @@ func (w minuteTwin) minutes(conns []string, key string, from, to int64) (list []
 func (w minuteTwin) check(t *rapid.T, h *projector.History, conns []string) {
 	edges := []int64{math.MinInt64, 0, (start - 86_400_000) / 60_000, start/60_000 - 1, start / 60_000, start/60_000 + 1, start/86_400_000*1440 + 1440, math.MaxInt64}
 	from, to := rapid.SampledFrom(edges).Draw(t, "from"), rapid.SampledFrom(edges).Draw(t, "to")
-	for _, key := range []string{"", "alice", "bob", "a:b", "a/b", "*", "nobody"} {
+	some := rapid.SampledFrom([]string{"", "alice", "bob", "a:b", "a/b", "*", "nobody"})
+	list := rapid.SliceOfNDistinct(some, 0, 7, rapid.ID).Draw(t, "keys")
+	got := read(t, h, list, from, to)
+	for i, key := range list {
 		want := w.minutes(conns, key, from, to)
-		if d := cmp.Diff(want, minutes(t, h, key, from, to), cmpopts.EquateEmpty()); d != "" {
-			t.Fatalf("key %q on %q in [%d, %d): %s", key, conns, from, to, d)
+		if d := cmp.Diff(want, got[i], cmpopts.EquateEmpty()); d != "" {
+			t.Fatalf("key %q of %q on %q in [%d, %d): %s", key, list, conns, from, to, d)
 		}
 	}
 }
 
-func minutes(t fataler, h *projector.History, key string, from, to int64) (list []projector.Minute) {
+// read returns the minutes of each key in order, each with the sum of its rows.
+func read(t fataler, h *projector.History, list []string, from, to int64) [][]projector.Minute {
 	t.Helper()
-	must(t, h.Minutes(key, from, to, func(m projector.Minute) { list = append(list, m) }))
-	return list
+	w := minuteTwin{}
+	must(t, h.Minutes(context.Background(), list, from, to, func(key int, m projector.Minute) error {
+		c := cell{key: list[key], minute: m.Minute}
+		w.add(c, events.Consumption, m.Consumed)
+		w.add(c, events.Adjustment, m.Adjusted)
+		return nil
+	}))
+	got := make([][]projector.Minute, len(list))
+	for i, key := range list {
+		got[i] = w.minutes([]string{""}, key, math.MinInt64, math.MaxInt64)
+	}
+	return got
+}
+
+func minutes(t fataler, h *projector.History, key string, from, to int64) []projector.Minute {
+	t.Helper()
+	return read(t, h, []string{key}, from, to)[0]
 }
 
 // TestHistoryEqualsItsTwin: at every moment, also between a cut, its commit and
@@ -207,14 +227,12 @@ func readOnce(s *projector.State, store projector.Snapshotter) (seq uint64, err 
 		return 0, err
 	}
 	seq, _ = h.At()
-	var total, keys quota.Amount
-	sum := func(to *quota.Amount) func(projector.Minute) {
-		return func(m projector.Minute) { *to += m.Consumed[quota.Requests] }
-	}
-	err = h.Minutes("", 0, math.MaxInt64, sum(&total))
-	for i := range 3 {
-		err = errors.Join(err, h.Minutes(fmt.Sprintf("k%d", i), 0, math.MaxInt64, sum(&keys)))
-	}
+	var sums [4]quota.Amount
+	err = h.Minutes(context.Background(), []string{"", "k0", "k1", "k2"}, 0, math.MaxInt64, func(key int, m projector.Minute) error {
+		sums[key] += m.Consumed[quota.Requests]
+		return nil
+	})
+	total, keys := sums[0], sums[1]+sums[2]+sums[3]
 	if want := quota.Amount(seq) * 1000; err == nil && (total != want || keys != want) {
 		err = fmt.Errorf("the total is %d and the keys' sum %d, want %d", total, keys, want)
 	}
@@ -238,7 +256,7 @@ func TestHistoryWaitsForNoCommit(t *testing.T) {
 			}
 			must(t, h.Close())
 			must(t, h.Close())
-			if err := h.Minutes("alice", 0, math.MaxInt64, func(projector.Minute) {}); !errors.Is(err, projector.ErrClosed) {
+			if err := h.Minutes(t.Context(), []string{""}, 0, 1, nil); !errors.Is(err, projector.ErrClosed) {
 				t.Errorf("after Close: %v, want ErrClosed", err)
 			}
 		}

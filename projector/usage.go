@@ -2,6 +2,7 @@ package projector
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/quotashare/quotashare/fairshare"
@@ -16,24 +17,24 @@ import (
 // shown, and how many there are, is as of some moment of the call before it. Lag
 // and burn rates are not filled in. ok is false when there is no such pool.
 func (s *State) Usage(poolID string, clock int64) (u *usage.Snapshot, ok bool) {
-	sheet, ok := s.usage(poolID, clock)
+	sheet, ok, _ := s.usage(context.Background(), poolID, clock)
 	if !ok {
 		return nil, false
 	}
 	return sheet.snapshot, true
 }
 
-func (s *State) usage(poolID string, clock int64) (*usageSheet, bool) {
-	unlisted, ok := s.unlistedKeysOf(poolID, clock)
-	if !ok {
-		return nil, false
+// usage is Usage that ends with the context, whose error it returns then.
+func (s *State) usage(ctx context.Context, poolID string, clock int64) (*usageSheet, bool, error) {
+	unlisted, ok, err := s.unlistedKeysOf(ctx, poolID, clock)
+	if !ok || err != nil {
+		return nil, false, err
 	}
 	sheet := s.usageSheetOf(poolID, unlisted.first)
 	if sheet == nil {
-		return nil, false
+		return nil, false, nil
 	}
-	sheet.fill(clock, unlisted.total)
-	return sheet, true
+	return sheet, true, sheet.fill(ctx, clock, unlisted.total)
 }
 
 // usageSheet is a snapshot in the making.
@@ -57,8 +58,8 @@ func (s *State) usageSheetOf(poolID string, unlisted []keyUse) *usageSheet {
 		return nil
 	}
 	x := &usageSheet{shown: slices.DeleteFunc(unlisted, func(k keyUse) bool {
-		_, own := p.alloc[k.key]
-		return own // since it was chosen
+		_, own := p.alloc[k.key] // since it was chosen
+		return own || p.isOthers(k.id)
 	})}
 	others := make([]ref, len(x.shown))
 	for i, k := range x.shown {
@@ -69,7 +70,7 @@ func (s *State) usageSheetOf(poolID string, unlisted []keyUse) *usageSheet {
 }
 
 // fill makes the snapshot.
-func (x *usageSheet) fill(clock int64, unlisted int) {
+func (x *usageSheet) fill(ctx context.Context, clock int64, unlisted int) error {
 	doc := x.pool.doc
 	x.now = max(clock, x.logTime)
 	x.snapshot = &usage.Snapshot{
@@ -80,8 +81,11 @@ func (x *usageSheet) fill(clock int64, unlisted int) {
 	x.rows = make(map[ref]int, len(x.keys))
 	x.addSignals()
 	all := x.addPool()
-	x.addAllocations()
+	if err := x.addAllocations(ctx); err != nil {
+		return err
+	}
 	x.addUnlisted(all)
+	return nil
 }
 
 // addSignals adds what the provider says about each connection.
@@ -160,10 +164,13 @@ func (x *usageSheet) decide() usage.Key {
 }
 
 // addAllocations adds a row for each allocation, in pool order.
-func (x *usageSheet) addAllocations() {
+func (x *usageSheet) addAllocations(ctx context.Context) error {
 	listed := x.pool.listed
 	var dimensions []questions.Dimension
 	for i, a := range x.pool.doc.Allocations {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if i == x.pool.others {
 			x.ask(i, 0, true)
 		} else {
@@ -176,6 +183,7 @@ func (x *usageSheet) addAllocations() {
 		dimensions = x.facts.Explain(0, x.now, dimensions[:0])
 		x.add(k, dimensions)
 	}
+	return nil
 }
 
 // addUnlisted adds the unlisted keys that were chosen. What each consumed is its

@@ -4,13 +4,19 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/quotashare/quotashare/projector"
+	view "github.com/quotashare/quotashare/usage"
 )
 
-// largePool makes a pool whose keys all have an allocation, used every
-// connection, and are above their share of it; of these windows there are readings.
-func largePool(b *testing.B, keys, connections int, windows ...string) *scene {
-	s := newScene(b)
+// largePool makes a pool whose keys all have an allocation, used so many of its
+// connections, and are above their share; of these windows there are readings. All
+// is in the store.
+func largePool(b *testing.B, keys, connections, used int, windows ...string) *scene {
+	store := openPebble(b, vfs.NewMem())
+	b.Cleanup(func() { must(b, store.Close()) })
+	s := &scene{TB: b, State: projector.NewState(store), store: store, now: start}
 	var ids, allocations, events []byte
 	for c := range connections {
 		for _, w := range windows {
@@ -20,7 +26,7 @@ func largePool(b *testing.B, keys, connections int, windows ...string) *scene {
 	}
 	for k := range keys {
 		allocations = fmt.Appendf(allocations, `,{"apiKeyId":"k%d","weight":%d}`, k, k%3)
-		for c := range connections {
+		for c := range used {
 			events = fmt.Appendf(events, `,{"apiKeyId":"k%d","connectionId":"c%d","cost":{"requests":1,"tokens":1000}}`, k, c)
 		}
 		if len(events) > 50_000 || k == keys-1 {
@@ -30,17 +36,22 @@ func largePool(b *testing.B, keys, connections int, windows ...string) *scene {
 	}
 	s.publish("quota.config.plan.c0", fmt.Sprintf(`{"connectionId":"c0","dimensions":[{"unit":"tokens","window":"5h","limit":%d},{"unit":"requests","window":"hourly","limit":%[1]d}]}`, keys*1500))
 	s.pool(string(ids[1:]), `,"allocations":[`+string(allocations[1:])+"]")
+	cut(b, s.State, s.store)
 	return s
 }
 
 func BenchmarkUsage(b *testing.B) {
 	for _, c := range []struct {
-		keys, connections int
-		windows           []string
+		keys, connections, used int
+		windows                 []string
 	}{
-		{10_000, 1, nil}, {100, 27, nil}, {10_000, 1, []string{"5h", "weekly"}}, {100, 27, []string{"5h", "weekly"}},
+		{10_000, 1, 1, nil},
+		{100, 27, 27, nil},
+		{10_000, 1, 1, []string{"5h", "weekly"}},
+		{100, 27, 27, []string{"5h", "weekly"}},
+		{10_000, 201, 21, nil},
 	} {
-		s := largePool(b, c.keys, c.connections, c.windows...)
+		s := largePool(b, c.keys, c.connections, c.used, c.windows...)
 		name := fmt.Sprintf("keys=%d/connections=%d/meters=%d", c.keys, c.connections, len(c.windows))
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
@@ -55,7 +66,16 @@ func BenchmarkUsage(b *testing.B) {
 		b.Run(name+"/burn", func(b *testing.B) {
 			l := projector.NewLoop(s.State, s.store, nil)
 			for b.Loop() {
-				if _, _, err := l.Usage("p", start); err != nil {
+				if _, _, err := l.Usage(b.Context(), "p", start); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(name+"/history", func(b *testing.B) {
+			l := projector.NewLoop(s.State, s.store, nil)
+			q := view.Query{PoolID: "p", From: start/3_600_000*3_600_000 - 3_600_000, To: start/3_600_000*3_600_000 + 3_600_000, StepMs: 3_600_000}
+			for b.Loop() {
+				if _, _, err := l.UsageHistory(b.Context(), q); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,6 +1,10 @@
 package projector
 
-import "github.com/quotashare/quotashare/usage"
+import (
+	"context"
+
+	"github.com/quotashare/quotashare/usage"
+)
 
 // TakeUsage does what Usage does under its last lock, and nothing else.
 func (s *State) TakeUsage(poolID string) bool { return s.usageSheetOf(poolID, nil) != nil }
@@ -12,7 +16,7 @@ func (s *State) UsageChosen(poolID string, clock int64, chosen ...string) *usage
 		keys = append(keys, keyUse{key: s.names.find(id), id: id})
 	}
 	sheet := s.usageSheetOf(poolID, keys)
-	sheet.fill(clock, len(keys))
+	_ = sheet.fill(context.Background(), clock, len(keys))
 	return sheet.snapshot
 }
 
@@ -21,6 +25,6 @@ func (s *State) UsageChosen(poolID string, clock int64, chosen ...string) *usage
 func (s *State) UsageBefore(poolID string, clock int64, happens func()) *usage.Snapshot {
 	sheet := s.usageSheetOf(poolID, nil)
 	happens()
-	sheet.fill(clock, 0)
+	_ = sheet.fill(context.Background(), clock, 0)
 	return sheet.snapshot
 }

@@ -196,6 +196,34 @@ func TestUnlistedKeysShareOneShare(t *testing.T) {
 		`z as "*": used 15, remaining 0, fair-share`)
 }
 
+// An event may name a key as the allocation for all others is named. It is one of
+// them, and the row of all of them is no other one's.
+func TestAKeyNamedAsAllOthers(t *testing.T) {
+	s := newScene(t)
+	s.plan("c1", "requests", "hourly", "0")
+	s.pool(`"c1"`, "")
+	s.use("*", "c1", `"requests":3`)
+	s.use("x", "c1", `"requests":1`)
+	const others = `x as "*": used 1, ok`
+	s.shows("limit 0, total 4, 0 %, generous, unlisted 4", `* as "": used 3, no-allocation`, `x as "": used 1, no-allocation`)
+	s.pool(`"c1"`, `,"allocations":[{"apiKeyId":"*","weight":10}]`)
+	s.shows("limit 0, total 4, 0 %, generous, unlisted 4", `* as "*": used 4, ok`, others)
+	if n := s.usage().Unlisted; n != 2 {
+		t.Errorf("%d keys share the row, want 2", n)
+	}
+	if got := describe(s.UsageChosen("p", s.now, "*", "x")); len(got) != 3 || got[2] != others {
+		t.Errorf("chosen before there was that allocation: %q", got)
+	}
+	var list []byte
+	for i := range view.MaxUnlisted {
+		list = fmt.Appendf(list, `,{"apiKeyId":"y%d","connectionId":"c1"}`, i)
+	}
+	s.publish("quota.consumption", "["+string(list[1:])+"]")
+	if n := len(s.usage().Keys); n != 1+view.MaxUnlisted {
+		t.Errorf("%d rows, want that of all others and %d", n, view.MaxUnlisted)
+	}
+}
+
 // More unlisted keys than are shown: the most used are, and all are counted. The
 // keys of one connection alone are more than are looked at under one lock.
 func TestUsageShowsTheMostUsedUnlisted(t *testing.T) {

@@ -1,7 +1,10 @@
 package projector
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -12,17 +15,17 @@ import (
 )
 
 // Usage is State.Usage with burn rates, which are those of the complete minutes
-// before. An error is that of the store.
-func (l *Loop) Usage(poolID string, clock int64) (u *usage.Snapshot, ok bool, err error) {
-	x, ok := l.state.usage(poolID, clock)
-	if !ok {
-		return nil, false, nil
+// before. An error is that of the context or of the store.
+func (l *Loop) Usage(ctx context.Context, poolID string, clock int64) (u *usage.Snapshot, ok bool, err error) {
+	x, ok, err := l.state.usage(ctx, poolID, clock)
+	if !ok || err != nil {
+		return nil, false, err
 	}
 	rows, err := l.History(connectionIDs(x.pool.doc))
 	if err != nil {
 		return nil, false, err
 	}
-	if err := errors.Join(x.addBurn(rows), rows.Close()); err != nil {
+	if err := errors.Join(x.addBurn(ctx, rows), rows.Close()); err != nil {
 		return nil, false, err
 	}
 	return x.snapshot, true, nil
@@ -37,17 +40,22 @@ func connectionIDs(p *plans.Pool) []string {
 }
 
 // addBurn fills in the burn rates.
-func (x *usageSheet) addBurn(rows *History) error {
+func (x *usageSheet) addBurn(ctx context.Context, rows *History) error {
 	recent := usage.NewRecent(x.snapshot)
 	from, to := recent.Span()
-	read := func(key string, take func(time int64, a quota.Amounts)) error {
-		return rows.Minutes(key, from/minuteMillis, to/minuteMillis, func(m Minute) { take(m.Minute*minuteMillis, m.Consumed) })
-	}
-	err := read("", recent.AddTotal)
+	keys, places := []string{""}, []int{-1} // the total, which has no row
 	for key := range x.countedSince(from - MaxAhead) {
 		row := x.rows[key]
-		err = errors.Join(err, read(x.snapshot.Keys[row].ID, func(time int64, a quota.Amounts) { recent.Add(row, time, a) }))
+		keys, places = append(keys, x.snapshot.Keys[row].ID), append(places, row)
 	}
+	err := rows.Minutes(ctx, keys, from/minuteMillis, to/minuteMillis, func(key int, m Minute) error {
+		if key == 0 {
+			recent.AddTotal(m.Minute*minuteMillis, m.Consumed)
+		} else {
+			recent.Add(places[key], m.Minute*minuteMillis, m.Consumed)
+		}
+		return nil
+	})
 	recent.Finish()
 	return err
 }
@@ -73,8 +81,8 @@ const maxKeyAmounts = 100_000
 // last message folded; ok is false when there is no such pool. Which connections
 // are the pool's, and which keys have an allocation of their own, is as of now
 // too: a history has none of its own. A wire.Faults says that the query asks for
-// too much, other errors are those of the store.
-func (l *Loop) UsageHistory(q usage.Query) (h *usage.History, ok bool, err error) {
+// too much, other errors are those of the context and of the store.
+func (l *Loop) UsageHistory(ctx context.Context, q usage.Query) (h *usage.History, ok bool, err error) {
 	pool, ok := l.state.Pool(q.PoolID)
 	if !ok {
 		return nil, false, nil
@@ -83,8 +91,8 @@ func (l *Loop) UsageHistory(q usage.Query) (h *usage.History, ok bool, err error
 	if err != nil {
 		return nil, false, err
 	}
-	x := &historian{pool: pool.Doc, rows: rows, h: usage.NewHistory(&q)}
-	if err := errors.Join(x.fill(q.Key), rows.Close()); err != nil {
+	x := newHistorian(pool.Doc, &q)
+	if err := errors.Join(x.fill(ctx, rows), rows.Close()); err != nil {
 		return nil, false, err
 	}
 	return x.h, true, nil
@@ -92,97 +100,107 @@ func (l *Loop) UsageHistory(q usage.Query) (h *usage.History, ok bool, err error
 
 // historian makes a history out of minute rows.
 type historian struct {
-	pool    *plans.Pool
-	rows    *History
-	h       *usage.History
-	amounts int // of keys, so far
+	h      *usage.History
+	keys   []string // whose rows are read; the first may be "", for all keys
+	own    int      // keys before it have no allocation of their own
+	others bool     // only what the keys without one used is shown
+	cells  map[cell]*quota.Amounts
 }
 
-func (x *historian) fill(key string) error {
-	switch {
-	case key == "":
-		return x.fillAll()
-	case key == quota.AllOthers:
-		return x.fillOthers()
-	}
-	own := slices.ContainsFunc(x.pool.Allocations, func(a plans.Allocation) bool { return a.APIKeyID == key })
-	err := x.each(key, func(r *usage.Row, m *Minute) {
-		add(&r.Total, &m.Consumed, 1)
-		add(&r.Adjusted, &m.Adjusted, 1)
-		if own {
-			x.addKey(r, key, m)
-		} else {
-			add(&r.Unlisted, &m.Consumed, 1)
+// cell is a key's place in a row of a history.
+type cell struct {
+	time int64 // of the row
+	key  int   // in historian.keys
+}
+
+// newHistorian decides whose rows are read. What the unlisted keys used is what
+// the listed ones leave of the total.
+func newHistorian(pool *plans.Pool, q *usage.Query) *historian {
+	x := &historian{h: usage.NewHistory(q), keys: []string{""}, own: 1, others: q.Key == quota.AllOthers, cells: make(map[cell]*quota.Amounts)}
+	for _, a := range pool.Allocations {
+		if a.APIKeyID != quota.AllOthers {
+			x.keys = append(x.keys, a.APIKeyID)
 		}
-	})
-	return errors.Join(err, x.tooMany())
+	}
+	if q.Key == "" || x.others {
+		return x
+	}
+	if !slices.Contains(x.keys, q.Key) {
+		x.keys = []string{q.Key}
+	} else {
+		x.keys, x.own = []string{q.Key}, 0
+	}
+	return x
 }
 
-// fillAll shows all keys. What the unlisted ones used is what the listed ones
-// leave of the total.
-func (x *historian) fillAll() error {
-	err := x.each("", func(r *usage.Row, m *Minute) {
+func (x *historian) fill(ctx context.Context, rows *History) error {
+	take := x.add
+	if x.others {
+		take = x.addOthers
+	}
+	err := rows.Minutes(ctx, x.keys, x.h.From/minuteMillis, x.h.To/minuteMillis, func(key int, m Minute) error {
+		return take(x.h.Row(m.Minute*minuteMillis), key, &m)
+	})
+	x.addCells()
+	return err
+}
+
+// add adds what a key used in a minute to the row that it lies in.
+func (x *historian) add(r *usage.Row, key int, m *Minute) error {
+	if total := key == 0; total {
 		add(&r.Total, &m.Consumed, 1)
 		add(&r.Adjusted, &m.Adjusted, 1)
+	}
+	if key < x.own {
 		add(&r.Unlisted, &m.Consumed, 1)
-	})
-	for i := 0; err == nil && i < len(x.pool.Allocations); i++ {
-		key := x.pool.Allocations[i].APIKeyID
-		if key == quota.AllOthers {
-			continue
-		}
-		err = errors.Join(x.each(key, func(r *usage.Row, m *Minute) {
-			add(&r.Unlisted, &m.Consumed, -1)
-			x.addKey(r, key, m)
-		}), x.tooMany())
-	}
-	return err
-}
-
-// fillOthers shows the unlisted keys, as if there were no others.
-func (x *historian) fillOthers() error {
-	take := func(sign quota.Amount) func(*usage.Row, *Minute) {
-		return func(r *usage.Row, m *Minute) {
-			add(&r.Total, &m.Consumed, sign)
-			add(&r.Unlisted, &m.Consumed, sign)
-			add(&r.Adjusted, &m.Adjusted, sign)
-		}
-	}
-	err := x.each("", take(1))
-	for i := 0; err == nil && i < len(x.pool.Allocations); i++ {
-		if key := x.pool.Allocations[i].APIKeyID; key != quota.AllOthers {
-			err = x.each(key, take(-1))
-		}
-	}
-	return err
-}
-
-// each calls fn for each minute of the key with the row that it lies in.
-func (x *historian) each(key string, fn func(*usage.Row, *Minute)) error {
-	return x.rows.Minutes(key, x.h.From/minuteMillis, x.h.To/minuteMillis, func(m Minute) {
-		fn(x.h.Row(m.Minute*minuteMillis), &m)
-	})
-}
-
-// addKey adds to the key's amounts in the row: the last ones, for keys are read
-// one after the other.
-func (x *historian) addKey(r *usage.Row, key string, m *Minute) {
-	if m.Consumed == (quota.Amounts{}) || x.amounts > maxKeyAmounts {
-		return
-	}
-	if n := len(r.PerKey); n == 0 || r.PerKey[n-1].APIKeyID != key {
-		x.amounts++
-		r.PerKey = append(r.PerKey, usage.KeyAmounts{APIKeyID: key})
-	}
-	add(&r.PerKey[len(r.PerKey)-1].Amounts, &m.Consumed, 1)
-}
-
-func (x *historian) tooMany() error {
-	if x.amounts <= maxKeyAmounts {
 		return nil
 	}
-	return wire.Faults{{Field: "step", Problem: "gives more than " + strconv.Itoa(maxKeyAmounts) +
-		" amounts of keys: use a larger step, a shorter time, or key for one of them"}}
+	if x.own > 0 {
+		add(&r.Unlisted, &m.Consumed, -1)
+	}
+	return x.addKey(r, key, m)
+}
+
+// addOthers shows the unlisted keys, as if there were no others.
+func (x *historian) addOthers(r *usage.Row, key int, m *Minute) error {
+	sign := quota.Amount(1)
+	if key >= x.own {
+		sign = -1
+	}
+	add(&r.Total, &m.Consumed, sign)
+	add(&r.Unlisted, &m.Consumed, sign)
+	add(&r.Adjusted, &m.Adjusted, sign)
+	return nil
+}
+
+// addKey adds to the key's amounts in the row.
+func (x *historian) addKey(r *usage.Row, key int, m *Minute) error {
+	if m.Consumed == (quota.Amounts{}) {
+		return nil
+	}
+	at := cell{r.Time, key}
+	sum, there := x.cells[at]
+	if !there {
+		if len(x.cells) == maxKeyAmounts {
+			return wire.Faults{{Field: "step", Problem: "gives more than " + strconv.Itoa(maxKeyAmounts) +
+				" amounts of keys: use a larger step, a shorter time, or key for one of them"}}
+		}
+		sum = new(quota.Amounts)
+		x.cells[at] = sum
+	}
+	add(sum, &m.Consumed, 1)
+	return nil
+}
+
+// addCells puts what the keys used into the rows, in the order of the keys.
+func (x *historian) addCells() {
+	order := slices.SortedFunc(maps.Keys(x.cells), func(a, b cell) int {
+		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.key, b.key))
+	})
+	for _, at := range order {
+		r := x.h.Row(at.time)
+		r.PerKey = append(r.PerKey, usage.KeyAmounts{APIKeyID: x.keys[at.key], Amounts: *x.cells[at]})
+	}
 }
 
 // add adds the amounts, or with sign -1 takes them away, held at the ends of

@@ -1,6 +1,7 @@
 package projector_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -111,7 +112,7 @@ func TestUsageHistoryAgainstEvents(t *testing.T) {
 		if q.Normalize(c.now) != nil {
 			return
 		}
-		got, ok, err := c.loop.UsageHistory(q)
+		got, ok, err := c.loop.UsageHistory(context.Background(), q)
 		if !ok || err != nil {
 			t.Fatal(ok, err)
 		}
@@ -146,7 +147,7 @@ func TestBurnRatesAgainstEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawChart(t)
 		clock := c.now + rapid.Int64Range(0, 4_000_000).Draw(t, "later")
-		u, ok, err := c.loop.Usage("p", clock)
+		u, ok, err := c.loop.Usage(context.Background(), "p", clock)
 		if !ok || err != nil {
 			t.Fatal(ok, err)
 		}
@@ -182,10 +183,10 @@ func TestBurnRatesAgainstEvents(t *testing.T) {
 func TestUsageHistoryOfNoPool(t *testing.T) {
 	store := memstore.New()
 	l := projector.NewLoop(projector.NewState(store), store, nil)
-	if h, ok, err := l.UsageHistory(view.Query{PoolID: "p", From: start - 90_000, To: start + 30_000, StepMs: 60_000}); h != nil || ok || err != nil {
+	if h, ok, err := l.UsageHistory(context.Background(), view.Query{PoolID: "p", From: start - 90_000, To: start + 30_000, StepMs: 60_000}); h != nil || ok || err != nil {
 		t.Errorf("history: %v %v %v", h, ok, err)
 	}
-	if u, ok, err := l.Usage("p", start); u != nil || ok || err != nil {
+	if u, ok, err := l.Usage(context.Background(), "p", start); u != nil || ok || err != nil {
 		t.Errorf("usage: %v %v %v", u, ok, err)
 	}
 }
@@ -203,7 +204,7 @@ func TestBurnRateOfAFastClock(t *testing.T) {
 		s.now + 120_000 + 61*60_000 - 1: true,
 		s.now + 120_000 + 61*60_000:     false, // too long ago
 	} {
-		u, _, err := projector.NewLoop(s.State, s.store, nil).Usage("p", clock)
+		u, _, err := projector.NewLoop(s.State, s.store, nil).Usage(context.Background(), "p", clock)
 		must(t, err)
 		if d := u.Dimensions[0]; d.Burn.Rate > 0 != want || d.Uses[0].Rate > 0 != want {
 			t.Errorf("after %d s: %d and %d", (clock-s.now)/1000, d.Burn.Rate, d.Uses[0].Rate)
@@ -230,13 +231,13 @@ func TestUsageHistoryOfTooMuch(t *testing.T) {
 	}
 	l := projector.NewLoop(s.State, s.store, nil)
 	q := view.Query{PoolID: "p", From: s.now - (minutes-1)*60_000, To: s.now + 60_000, StepMs: 60_000}
-	_, _, err := l.UsageHistory(q)
+	_, _, err := l.UsageHistory(context.Background(), q)
 	const want = "step gives more than 100000 amounts of keys: use a larger step, a shorter time, or key for one of them"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 	q.From += 60_000
-	h, _, err := l.UsageHistory(q)
+	h, _, err := l.UsageHistory(context.Background(), q)
 	must(t, err)
 	if n := len(h.Rows[0].PerKey); n != keys {
 		t.Errorf("%d keys, want %d", n, keys)
@@ -251,12 +252,12 @@ func TestUsageOfABrokenStore(t *testing.T) {
 	s.use("a", "c1", `"requests":1`)
 	s.use("b", "c1", `"requests":1`)
 	calls := map[string]func(l *projector.Loop) error{"usage": func(l *projector.Loop) error {
-		_, _, err := l.Usage("p", start)
+		_, _, err := l.Usage(context.Background(), "p", start)
 		return err
 	}}
 	for _, key := range []string{"", "*", "a", "c"} {
 		calls[fmt.Sprintf("history of %q", key)] = func(l *projector.Loop) error {
-			_, _, err := l.UsageHistory(view.Query{PoolID: "p", Key: key, From: start - 90_000, To: start + 30_000, StepMs: 60_000})
+			_, _, err := l.UsageHistory(context.Background(), view.Query{PoolID: "p", Key: key, From: start - 90_000, To: start + 30_000, StepMs: 60_000})
 			return err
 		}
 	}
@@ -306,6 +307,11 @@ func (s brokenStore) Snapshot() (projector.Snapshot, error) {
 type brokenSnapshot struct {
 	projector.Snapshot
 	store brokenStore
+}
+
+func (s brokenSnapshot) Get(key, dst []byte) ([]byte, bool, error) {
+	value, ok, err := s.Snapshot.Get(key, dst)
+	return value, ok, errors.Join(s.store.read(), err)
 }
 
 func (s brokenSnapshot) Scan(from, to []byte, fn func(key, value []byte) error) error {

@@ -2,6 +2,7 @@ package projector
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -19,6 +20,11 @@ type unlistedKeys struct {
 	first []keyUse // usage.MaxUnlisted of them at most, the most used first, then by id
 	total int      // how many there are
 }
+
+// isOthers reports whether the id is that of the pool's allocation for all others. A
+// key that really has this id is one of them, and in the sum that this row shows:
+// a row of its own would look the same and say something else.
+func (p *pool) isOthers(id string) bool { return p.others >= 0 && id == quota.AllOthers }
 
 // keyUse is what a key used of the pool's first dimension; without one, how many
 // requests it made in an hour.
@@ -48,20 +54,24 @@ type keyChooser struct {
 }
 
 // unlistedKeysOf chooses the unlisted keys of the pool that are shown, as of some
-// moment of the call; ok is false when there is no such pool.
-func (s *State) unlistedKeysOf(poolID string, clock int64) (keys unlistedKeys, ok bool) {
+// moment of the call; ok is false when there is no such pool. An error is that of
+// the context.
+func (s *State) unlistedKeysOf(ctx context.Context, poolID string, clock int64) (keys unlistedKeys, ok bool, err error) {
 	c, ok := s.newKeyChooser(poolID, clock)
 	if !ok {
-		return keys, false
+		return keys, false, nil
 	}
 	for more := true; more; {
+		if err := ctx.Err(); err != nil {
+			return keys, false, err
+		}
 		more = c.look()
 	}
 	c.merge()
 	for from := 0; from < len(c.used); from += keysPerLock {
 		c.rank(c.used[from:min(from+keysPerLock, len(c.used))])
 	}
-	return c.keys, true
+	return c.keys, true, nil
 }
 
 func (s *State) newKeyChooser(poolID string, clock int64) (c *keyChooser, ok bool) {
@@ -129,7 +139,9 @@ func (c *keyChooser) rank(keys []keyUse) {
 		if full && x.used < first[len(first)-1].used {
 			continue // the usual case needs no id
 		}
-		x.id = c.s.names.id(x.key)
+		if x.id = c.s.names.id(x.key); c.p.isOthers(x.id) {
+			continue
+		}
 		at, _ := slices.BinarySearchFunc(first, x, compareUse)
 		if full {
 			if at == len(first) {
