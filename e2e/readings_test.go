@@ -44,12 +44,14 @@ type judgement struct {
 	Decision, Reason, Scope, Message string
 	RetryAt                          string
 	Alternatives                     []string
-	Dimensions                       []struct {
-		Window, Mode, ResetAt                            string
-		FairShare, Consumed, ConsumedTotal, ProviderUsed json.Number
-	}
-	Degraded []string
-	Error    any
+	Dimensions                       []judgedDimension
+	Degraded                         []string
+	Error                            any
+}
+
+type judgedDimension struct {
+	Window, Mode, ResetAt                            string
+	FairShare, Consumed, ConsumedTotal, ProviderUsed json.Number
 }
 
 // String is decision, reason and who else is free, as most tests compare it.
