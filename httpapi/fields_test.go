@@ -137,6 +137,7 @@ func everyReply(q *questions.Question) questions.Reply {
 			Unit: quota.Requests, Window: quota.Hourly, Limit: 10_000, Consumed: 10_000, Held: 1000, FairShare: 5000, HasFairShare: true,
 			HasRemaining: true, ConsumedTotal: 12_000, HeldTotal: 1000, Mode: "strict", Borrowing: true, Deficit: 5000,
 			ProviderUsed: 61_500_000, HasProvider: true, ResetAt: noon + 600_000,
+			ObservedAt: noon - 500, Attributed: 60_000_000, Unattributed: 1_500_000, HasSplit: true,
 		}, {
 			Unit: quota.Percent, Window: quota.FiveHour, Mode: "generous",
 		}}

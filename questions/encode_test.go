@@ -51,6 +51,7 @@ func blocked() *Reply {
 			{
 				Unit: quota.Percent, Window: quota.Weekly, Consumed: 1_500_000, Mode: "generous", Deficit: -9,
 				ProviderUsed: 99_999_999, HasProvider: true, ResetAt: 1_790_000_000_000,
+				ObservedAt: 1_789_999_999_001, Attributed: 60_000_001, Unattributed: 39_999_998, HasSplit: true,
 			},
 		},
 	}
@@ -230,7 +231,7 @@ func drawReply(t *rapid.T) *Reply {
 			Unit: unit.Draw(t, "unit"), Window: window.Draw(t, "window"), Limit: amount.Draw(t, "limit"), Consumed: amount.Draw(t, "consumed"),
 			Held: amount.Draw(t, "held"), HasFairShare: flag.Draw(t, "share"), HasRemaining: flag.Draw(t, "remains"), ConsumedTotal: amount.Draw(t, "total"),
 			HeldTotal: amount.Draw(t, "heldTotal"), Mode: text.Draw(t, "mode"), Borrowing: flag.Draw(t, "borrowing"), Deficit: amount.Draw(t, "deficit"),
-			HasProvider: flag.Draw(t, "reading"),
+			HasProvider: flag.Draw(t, "reading"), HasSplit: flag.Draw(t, "split"),
 		}
 		if d.HasFairShare {
 			d.FairShare = amount.Draw(t, "fairShare")
@@ -240,6 +241,10 @@ func drawReply(t *rapid.T) *Reply {
 		}
 		if d.HasProvider {
 			d.ProviderUsed, d.ResetAt = amount.Draw(t, "used"), instant.Draw(t, "reset")
+			d.ObservedAt = instant.Draw(t, "observed")
+		}
+		if d.HasSplit {
+			d.Attributed, d.Unattributed = amount.Draw(t, "attributed"), amount.Draw(t, "unattributed")
 		}
 		r.Dimensions = append(r.Dimensions, d)
 	}
@@ -330,6 +335,13 @@ func dimensionDocument(d Dimension) object {
 	}
 	if d.ResetAt != 0 {
 		doc["resetAt"] = instantText(d.ResetAt)
+	}
+	if d.ObservedAt != 0 {
+		doc["observedAt"] = instantText(d.ObservedAt)
+	}
+	if d.HasSplit {
+		doc["attributed"] = number(int64(d.Attributed), quota.Percent.Digits())
+		doc["unattributed"] = number(int64(d.Unattributed), quota.Percent.Digits())
 	}
 	return doc
 }

@@ -99,6 +99,13 @@ func jsonDimension(dst []byte, d *Dimension) []byte {
 	if d.ResetAt != 0 {
 		dst = jsonInstant(dst, `,"resetAt":"`, d.ResetAt)
 	}
+	if d.ObservedAt != 0 {
+		dst = jsonInstant(dst, `,"observedAt":"`, d.ObservedAt)
+	}
+	if d.HasSplit {
+		dst = jsonAmount(dst, `,"attributed":`, d.Attributed, quota.Percent, true)
+		dst = jsonAmount(dst, `,"unattributed":`, d.Unattributed, quota.Percent, true)
+	}
 	return append(dst, '}')
 }
 

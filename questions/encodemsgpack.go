@@ -98,6 +98,11 @@ func writeDimension(w *wire.Writer, d *Dimension) {
 	amountField(w, "deficit", d.Deficit, d.Unit, d.HasFairShare)
 	amountField(w, "providerUsed", d.ProviderUsed, quota.Percent, d.HasProvider)
 	optionalInstant(w, "resetAt", d.ResetAt)
+	optionalInstant(w, "observedAt", d.ObservedAt)
+	if d.HasSplit {
+		amountField(w, "attributed", d.Attributed, quota.Percent, true)
+		amountField(w, "unattributed", d.Unattributed, quota.Percent, true)
+	}
 	w.End()
 }
 

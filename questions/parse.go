@@ -86,6 +86,9 @@ func readDimension(in wire.Reader) Dimension {
 	d.Deficit, _ = in.Amount("deficit", d.Unit)
 	d.ProviderUsed, d.HasProvider = in.Amount("providerUsed", quota.Percent)
 	d.ResetAt = in.Instant("resetAt")
+	d.ObservedAt = in.Instant("observedAt")
+	d.Attributed, d.HasSplit = in.Amount("attributed", quota.Percent)
+	d.Unattributed, _ = in.Amount("unattributed", quota.Percent)
 	return d
 }
 

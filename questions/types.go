@@ -50,7 +50,14 @@ type Dimension struct {
 	Deficit       quota.Amount // signed
 	ProviderUsed  quota.Amount // unit percent
 	HasProvider   bool
-	ResetAt       int64 // 0 = absent
+	ResetAt       int64 // of that reading, epoch ms; 0 = absent
+	ObservedAt    int64 // when the provider last said it, epoch ms; 0 = absent
+	// Of what the provider says of all models, the points that keys caused, and
+	// those that none did. Where a reading of some models is higher, ProviderUsed
+	// is more than their sum.
+	Attributed   quota.Amount // unit percent
+	Unattributed quota.Amount // unit percent
+	HasSplit     bool         // else both are absent
 }
 
 // Reply is the answer to one question, or its error. The zero Reply, and one
