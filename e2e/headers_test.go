@@ -221,3 +221,25 @@ func TestARefusedResponseIsForwarded(t *testing.T) {
 	}
 	o.mustJudge("alice", account("claude-1"), reset, "allow ok")
 }
+
+// A reset that is a bare number is an instant of OpenRouter's and a wait of
+// Azure's. The event's provider tells, and if it names none, the pool's.
+func TestTheProviderTellsWhatANumberMeans(t *testing.T) {
+	o := newOperator(t)
+	connections := []string{"of-the-pool", "of-the-event"}
+	o.send("POST", apiPath("pools"), object{"id": "team", "name": "team", "provider": "openrouter", "connectionIds": connections})
+	at := ago(minutes)
+	headers := func(reset int64) object {
+		return object{"X-RateLimit-Limit": 100, "X-RateLimit-Remaining": 40, "X-RateLimit-Reset": reset}
+	}
+	o.consume(
+		object{"type": "quota.saturation", "connectionId": "of-the-pool", "time": at, "headers": headers(at + hours)},
+		object{"type": "quota.saturation", "connectionId": "of-the-event", "time": at, "headers": headers(7200), "provider": "azure"},
+	)
+	signals := o.signals("team")
+	for id, reset := range map[string]int64{"of-the-pool": at + hours, "of-the-event": at + 2*hours} {
+		if list := signals[id]; len(list) != 1 || list[0]["window"] != "rate" || list[0]["usedPercent"] != 60.0 || list[0]["resetAt"] != rfc(reset) {
+			t.Errorf("%s shows %v, want 60 until %s", id, list, rfc(reset))
+		}
+	}
+}

@@ -94,6 +94,43 @@ var stories = []story{
 		3s says 0 resets 4h
 		3s is 0
 		3s alice has 0`, "first 1, advance 1, early-reset 1"},
+	{"it falls to a point, or by twenty", "5h", `
+		0s says 15 resets 4h
+		1s says 1.000001 resets 4h
+		1s is 15
+		2s says 1 resets 4h
+		2s is 1
+		3s says 40 resets 4h
+		4s says 20.000001 resets 4h
+		4s is 40
+		5s says 20 resets 4h
+		5s is 20`, "first 1, advance 1, early-reset 2, noise 2"},
+	{"an older window speaks in between", "weekly", `
+		0s says 40 resets 70h
+		5s says 20 resets 22h
+		5s is 40
+		10s says 0 resets 70h
+		10s is 20
+		34.999s is 20
+		35s is 0`, "first 1, older-window 1, early-reset 1"},
+	{"requests of the next window come before its first word", "5h", `
+		0s says 40 resets 2h
+		1s alice uses 10
+		1h59m59.999s says 44 resets 2h
+		1h59m59.999s alice has 4
+		2h bob uses 10
+		2h says 3 resets 7h
+		2h alice has 0
+		2h bob has 3`, "first 1, advance 1, rollover 1"},
+	{"beyond all of it", "5h", `
+		0s says 98 resets 4h
+		1s alice uses 10
+		2s says 104 resets 4h
+		3s alice uses 10
+		4s says 106 resets 4h
+		5s says 104 resets 4h
+		5s is 106
+		5s alice has 8`, "first 1, advance 2, noise 1"},
 	{"more than all of a window that is over", "5h", `
 		0s says 104 resets -1m
 		0s is unknown
