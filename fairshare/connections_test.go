@@ -41,6 +41,8 @@ func (t *twin) connection(d *plans.PoolDimension, conn int) ConnectionUse {
 	use := ConnectionUse{Limit: d.PerConnection[conn], Consumed: steps(t.totalOf(conn, d.Unit, d.Window))}
 	if r := t.reading(conn, d.Window); r != nil {
 		use.ProviderUsed, use.HasProvider = steps(r), true
+		said := t.b.conns[conn].readings[d.Window]
+		use.ResetAt, use.Observed = t.said(r, said.Current, said.Other)
 	}
 	return use
 }

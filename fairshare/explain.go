@@ -15,13 +15,18 @@ const (
 // Explain appends how the dimensions of the plan look at instant now to the
 // asker on the serving connection conn, in plan order. Caps of their own
 // windows are not dimensions; where they limit a dimension's unit and window,
-// they show in its Remaining.
+// they show in its Remaining. Who caused the points that the provider tells of
+// is shown when the question said Explain.
 func (f *Facts) Explain(conn int, now int64, dst []questions.Dimension) []questions.Dimension {
 	f.measure(now)
 	for i := range f.lines {
 		if f.lines[i].kind == dimension {
 			f.serve(i, conn, now)
-			dst = append(dst, f.explain(i))
+			d := f.explain(i)
+			if f.q.Explain {
+				d.Attributed, d.Unattributed, d.HasSplit = f.readings[i*f.conns+conn].split(now)
+			}
+			dst = append(dst, d)
 		}
 	}
 	return dst
@@ -32,7 +37,7 @@ func (f *Facts) explain(i int) questions.Dimension {
 	d := questions.Dimension{
 		Unit: l.unit, Window: l.window, Limit: n.limit,
 		Consumed: n.consumed, Held: n.held, ConsumedTotal: n.total, HeldTotal: n.heldTotal,
-		Mode: generousMode, ResetAt: n.resetAt,
+		Mode: generousMode, ResetAt: n.resetAt, ObservedAt: n.observed,
 	}
 	if n.used != unknownUsed {
 		d.ProviderUsed, d.HasProvider = n.used, true

@@ -27,6 +27,7 @@ type numbers struct {
 	heldTotal quota.Amount
 	used      quota.Amount // u, or unknownUsed
 	resetAt   int64        // of the reading u is from, 0 = unknown
+	observed  int64        // of that reading, 0 = u is unknown
 
 	shared bool // the asker has a share
 	share  quota.Amount

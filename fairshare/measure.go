@@ -97,8 +97,8 @@ func (f *Facts) serve(i, conn int, now int64) {
 	for _, l := range f.scoped[from:f.scopedAt[k]] {
 		level = level.larger(l, now)
 	}
-	n.used, n.resetAt = unknownUsed, 0
+	n.used, n.resetAt, n.observed = unknownUsed, 0, 0
 	if level.Until != 0 && f.lines[i].kind == dimension {
-		n.used, n.resetAt = level.Used, level.ResetAt
+		n.used, n.resetAt, n.observed = level.Used, level.ResetAt, level.Observed
 	}
 }

@@ -21,6 +21,7 @@ type Question struct {
 	Estimate   quota.Amounts
 	Threshold  quota.Ratio // strict from here on
 	SoftFactor quota.Ratio // of a deprioritized answer
+	Explain    bool        // Explain is to show who caused what the provider says: readings have Attributed
 }
 
 // Counters is the state a question is judged on. Connections are named by
@@ -79,10 +80,27 @@ type Reading struct {
 	// PartUntil, 0 = the cycle gives no parts.
 	Part      quota.Amount
 	PartUntil int64
+	// Attributed is what all keys have of the cycle, in points; it stands as long
+	// as Part does. Only Explain looks at it, and 0 will do when the question is
+	// not to be explained, for it takes a step for every key.
+	Attributed quota.Amount
 }
 
 // at returns the level that counts at instant now; Until 0 when it is unknown.
 func (r *Reading) at(now int64) Level { return r.Current.larger(r.Other, now) }
+
+// split returns the points of the level at instant now that keys caused and
+// those that none did; ok is false when the level is unknown.
+func (r *Reading) split(now int64) (attributed, unattributed quota.Amount, ok bool) {
+	level := r.at(now)
+	if level.Until == 0 {
+		return 0, 0, false
+	}
+	if now < r.PartUntil {
+		attributed = r.Attributed
+	}
+	return attributed, level.Used - attributed, true
+}
 
 // Hold is a request in flight on one of the pool's connections. It counts with
 // its full amounts until its lease ends, but never with more than the limit or

@@ -83,7 +83,10 @@ func drawCounter(t *rapid.T, w quota.Window) windows.Counter {
 // drawLevel draws a provider's value; in percent it is also an amount beside
 // the small limits.
 func drawLevel(t *rapid.T) Level {
-	return Level{Used: quota.Amount(percentage.Draw(t, "used")), Until: rapidNow + nearNow.Draw(t, "until"), ResetAt: 0}
+	return Level{
+		Used: quota.Amount(percentage.Draw(t, "used")), Until: rapidNow + nearNow.Draw(t, "until"),
+		ResetAt: rapid.Int64Range(0, 9).Draw(t, "reset"), Observed: rapid.Int64Range(1, 9).Draw(t, "observed"),
+	}
 }
 
 func drawReading(t *rapid.T) (r Reading) {
@@ -96,6 +99,7 @@ func drawReading(t *rapid.T) (r Reading) {
 	}
 	if rapid.Bool().Draw(t, "parts") {
 		r.Part, r.PartUntil = drawAmount(t, "part"), rapidNow+nearNow.Draw(t, "part until")
+		r.Attributed = r.Part + drawAmount(t, "of others")
 	}
 	return r
 }
@@ -131,6 +135,7 @@ func drawQuestion(t *rapid.T) (*Question, *book) {
 	q := ask(p, rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "key"), 0)
 	q.Connection = rapid.IntRange(0, len(p.Pool.Connections)-1).Draw(t, "connection")
 	q.Model = rapid.SampledFrom([]string{"", "m", "n"}).Draw(t, "model")
+	q.Explain = rapid.Bool().Draw(t, "explain")
 	q.Threshold = rapid.SampledFrom([]quota.Ratio{0, 5e5, 8e5, 1e6}).Draw(t, "threshold")
 	q.Estimate[quota.Requests], q.Estimate[quota.Percent] = drawAmount(t, "estimate"), drawAmount(t, "estimate")
 	return q, drawBook(t, len(p.Pool.Connections))

@@ -100,6 +100,13 @@ func (t *twin) explain(d *plans.PoolDimension) questions.Dimension {
 	}
 	if u := t.serving(d.Window); u != nil {
 		e.ProviderUsed, e.HasProvider = whole(u), true
+		e.ResetAt, e.ObservedAt = t.said(u, t.levels(d.Window)...)
+	}
+	if u := t.reading(t.conn, d.Window); u != nil && t.q.Explain {
+		if r := t.b.conns[t.conn].readings[d.Window]; t.now < r.PartUntil {
+			e.Attributed = r.Attributed
+		}
+		e.Unattributed, e.HasSplit = whole(u)-e.Attributed, true
 	}
 	if t.strict(d) {
 		e.Mode = "strict"

@@ -71,13 +71,26 @@ func (t *twin) reading(conn int, w quota.Window) *big.Rat {
 }
 
 // serving is u.
-func (t *twin) serving(w quota.Window) *big.Rat {
+func (t *twin) serving(w quota.Window) *big.Rat { return t.says(t.levels(w)...) }
+
+// levels are those that may be u.
+func (t *twin) levels(w quota.Window) []Level {
 	r := t.b.conns[t.conn].readings[w]
 	levels := []Level{r.Current, r.Other}
 	if t.q.Model != "" {
 		levels = append(levels, t.b.conns[t.conn].scoped[w]...)
 	}
-	return t.says(levels...)
+	return levels
+}
+
+// said is the reset of the level that has this value, and when it was observed.
+func (t *twin) said(u *big.Rat, levels ...Level) (resetAt, observed int64) {
+	for _, l := range levels {
+		if t.now < l.Until && u.Cmp(rat(int64(l.Used))) == 0 {
+			return l.ResetAt, l.Observed
+		}
+	}
+	panic("nobody said it")
 }
 
 // consumed is the key's use over the pool's connections, without holds.

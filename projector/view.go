@@ -178,11 +178,14 @@ type Asked struct {
 	// UnknownPool is set when the question names a pool that there is not.
 	UnknownPool bool
 	reader      reader
-	unlisted    unlisted // of the first question: shared by all of one Gather
+	// Of the first question: shared by all of one Gather.
+	unlisted   unlisted
+	attributed attributed
 }
 
 // Gather takes in what the questions depend on, all from one state, whose
-// sequence and log time it returns. clock is the caller's time.
+// sequence and log time it returns. clock is the caller's time. For a question to
+// be explained that has what all keys together caused, see attributed.
 func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq uint64, logTime int64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -192,15 +195,16 @@ func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq 
 		if qs[i].At != 0 {
 			into[i].Now = qs[i].At
 		}
-		s.gather(&qs[i], &into[i], &into[0].unlisted)
+		s.gather(&qs[i], &into[i], &into[0])
 	}
-	if len(into) > 0 {
-		into[0].unlisted.pool = nil // good for this state only
+	if len(into) > 0 { // good for this state only
+		into[0].unlisted.pool = nil
+		into[0].attributed = attributed{}
 	}
 	return s.pos.Seq, s.logTime
 }
 
-func (s *State) gather(q *questions.Question, a *Asked, rest *unlisted) {
+func (s *State) gather(q *questions.Question, a, first *Asked) {
 	p, conn := s.asked(q)
 	a.UnknownPool = p == nil && q.Pool != ""
 	a.reader = reader{s: s, p: p, key: s.names.find(q.APIKeyID), ttl: s.settings.doc.SignalTTLMs()}
@@ -211,9 +215,12 @@ func (s *State) gather(q *questions.Question, a *Asked, rest *unlisted) {
 		} else {
 			allocation = p.others
 			if p.others >= 0 {
-				a.reader.others = rest
+				a.reader.others = &first.unlisted
 			}
 		}
+	}
+	if q.Explain {
+		a.reader.attributed = &first.attributed
 	}
 	s.gatherFacts(q, a, conn, allocation)
 }
@@ -224,6 +231,7 @@ func (s *State) gatherFacts(q *questions.Question, a *Asked, conn, allocation in
 		Allocation: allocation, Connection: conn, APIKeyID: q.APIKeyID, Model: q.Model, Estimate: q.Estimate,
 		Threshold:  s.settings.doc.SaturationThreshold(),
 		SoftFactor: s.settings.doc.SoftDeprioritizeFactor(),
+		Explain:    q.Explain,
 	}
 	a.Pool = nil
 	if p := a.reader.p; p != nil {
@@ -257,6 +265,8 @@ type reader struct {
 	name   string    // of the model
 	ttl    int64     // how long a signal stands, ms
 	others *unlisted // when the asker is one of the unlisted keys
+	// What all keys caused; nil when nobody wants to know.
+	attributed *attributed
 	// The asker's pair on the connection asked for last: one look-up serves
 	// all dimensions of a pool with one connection.
 	at    int
@@ -308,10 +318,14 @@ func (r *reader) Reading(conn int, w quota.Window) fairshare.Reading {
 	if m == nil {
 		return fairshare.Reading{}
 	}
-	return fairshare.Reading{
+	x := fairshare.Reading{
 		Current: fairshare.Level(m.Current(r.ttl)), Other: fairshare.Level(m.Remembered(r.ttl)),
 		Part: m.Part(r.local(conn, m)), PartUntil: m.PartsUntil(),
 	}
+	if r.attributed != nil {
+		x.Attributed = r.attributed.of(m)
+	}
+	return x
 }
 
 // local is what the asker used in the open cycle of a meter of that connection.

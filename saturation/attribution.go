@@ -82,6 +82,19 @@ func (m *Meter) weigh(u Usage) (share, all quota.Amount) {
 	}
 }
 
+// Keys returns how many keys have usage in the open cycle.
+func (m *Meter) Keys() int { return int(m.local.n) }
+
+// Attributed returns the parts of all keys, in points, which count until
+// PartsUntil. It takes a step for every one of the Keys. Part(LocalTotal()) takes
+// one, and is more by less than a millionth of a point for each key.
+func (m *Meter) Attributed() (points quota.Amount) {
+	for _, u := range m.local.all() {
+		points += m.Part(u)
+	}
+	return points
+}
+
 // Unattributed returns the points of the level at instant now that are no key's
 // part; ok is false when the level is unknown. It takes a step for every key.
 func (m *Meter) Unattributed(now, ttl int64) (points quota.Amount, ok bool) {
@@ -89,11 +102,7 @@ func (m *Meter) Unattributed(now, ttl int64) (points quota.Amount, ok bool) {
 	if !ok || now >= m.PartsUntil() {
 		return l.Used, ok
 	}
-	points = l.Used
-	for _, u := range m.local.all() {
-		points -= m.Part(u)
-	}
-	return points, true
+	return l.Used - m.Attributed(), true
 }
 
 // ledger is the usage of many keys. Rows lie in chunks that never move, and
