@@ -2,7 +2,9 @@ package decider
 
 import (
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -10,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/saturation"
 	"github.com/quotashare/quotashare/usage"
 )
 
@@ -146,4 +150,28 @@ func TestFiguresOfSignalsAreBounded(t *testing.T) {
 		t.Errorf("%d series from %s to %s; want %d, to the weekly one of c-0999", len(got), got[0], got[len(got)-1], 2*maxListed)
 	}
 	mustHave(t, list[:2*maxListed], "quotashare_signal_connections_left_out", "0")
+}
+
+// TestTheDocumentNamesEveryFigure: whoever sees one finds out what it means.
+func TestTheDocumentNamesEveryFigure(t *testing.T) {
+	page, err := os.ReadFile("../docs/READINGS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := []string{
+		"quotashare_readings_total{outcome}", "quotashare_header_faults_total{problem}", "quotashare_far_resets_total",
+		"quotashare_provider_used_percent{connection, window}", "quotashare_drift_points{connection, window}",
+		"quotashare_signal_age_seconds{connection, window}", "quotashare_signal_connections_left_out",
+	}
+	for i := range len(projector.Counts{}.ByOutcome) {
+		words = append(words, saturation.Outcome(i).String())
+	}
+	for _, problem := range projector.Problems {
+		words = append(words, string(problem))
+	}
+	for _, w := range words {
+		if !strings.Contains(string(page), "`"+w+"`") {
+			t.Errorf("docs/READINGS.md does not tell of %s", w)
+		}
+	}
 }
