@@ -163,14 +163,17 @@ func TestTheDocumentNamesEveryFigure(t *testing.T) {
 		"quotashare_provider_used_percent{connection, window}", "quotashare_drift_points{connection, window}",
 		"quotashare_signal_age_seconds{connection, window}", "quotashare_signal_connections_left_out",
 	}
-	for i := range len(projector.Counts{}.ByOutcome) {
-		words = append(words, saturation.Outcome(i).String())
-	}
 	for _, problem := range projector.Problems {
 		words = append(words, string(problem))
 	}
+	for i := range words {
+		words[i] = "`" + words[i] + "`"
+	}
+	for i := range len(projector.Counts{}.ByOutcome) {
+		words = append(words, "\n| `"+saturation.Outcome(i).String()+"` | ") // a row of the table
+	}
 	for _, w := range words {
-		if !strings.Contains(string(page), "`"+w+"`") {
+		if !strings.Contains(string(page), w) {
 			t.Errorf("docs/READINGS.md does not tell of %s", w)
 		}
 	}
