@@ -21,7 +21,7 @@ type Question struct {
 	Estimate   quota.Amounts
 	Threshold  quota.Ratio // strict from here on
 	SoftFactor quota.Ratio // of a deprioritized answer
-	Explain    bool        // Explain is to show who caused what the provider says: readings have Attributed
+	Explain    bool        // Facts.Explain is to show who caused what the provider says
 }
 
 // Counters is the state a question is judged on. Connections are named by
@@ -81,8 +81,8 @@ type Reading struct {
 	Part      quota.Amount
 	PartUntil int64
 	// Attributed is what all keys have of the cycle, in points; it stands as long
-	// as Part does. Only Explain looks at it, and 0 will do when the question is
-	// not to be explained, for it takes a step for every key.
+	// as Part does. Only Question.Explain needs it, of the connections that may
+	// answer, for it takes a step for every key; else it may be 0.
 	Attributed quota.Amount
 }
 

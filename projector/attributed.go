@@ -8,8 +8,8 @@ const maxPartsAdded = 1 << 14
 
 // attributed is what all keys together have of the open cycles of meters. Each is
 // added up once, for all dimensions of its window and all questions. Asked by
-// pool, that is so for all its connections: which one will answer is decided
-// without the lock, and finding the one that comes free first takes longer.
+// pool, those of all its connections are: which one will answer is decided without
+// the lock, for finding the one that comes free first takes longer than this.
 //
 // A meter for whose keys there is no room any more tells what they have as one,
 // so the work is bounded whatever the size of pools and arrays. That is more by

@@ -49,6 +49,7 @@ func TestUsageIsWhatDecisionsExplain(t *testing.T) {
 			l := &usageLaw{T: t, s: s, p: p, u: u, clock: clock}
 			l.rows()
 			l.signals()
+			l.explained()
 			for i, k := range u.Keys {
 				l.row(i, k)
 			}

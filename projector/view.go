@@ -220,7 +220,7 @@ func (s *State) gather(q *questions.Question, a, first *Asked) {
 		}
 	}
 	if q.Explain {
-		a.reader.attributed = &first.attributed
+		a.reader.attributed, a.reader.serving = &first.attributed, conn
 	}
 	s.gatherFacts(q, a, conn, allocation)
 }
@@ -265,8 +265,10 @@ type reader struct {
 	name   string    // of the model
 	ttl    int64     // how long a signal stands, ms
 	others *unlisted // when the asker is one of the unlisted keys
-	// What all keys caused; nil when nobody wants to know.
+	// What all keys caused on the connections that may answer; nil when nobody
+	// wants to know.
 	attributed *attributed
+	serving    int // the connection asked for, or fairshare.AnyConnection
 	// The asker's pair on the connection asked for last: one look-up serves
 	// all dimensions of a pool with one connection.
 	at    int
@@ -322,7 +324,7 @@ func (r *reader) Reading(conn int, w quota.Window) fairshare.Reading {
 		Current: fairshare.Level(m.Current(r.ttl)), Other: fairshare.Level(m.Remembered(r.ttl)),
 		Part: m.Part(r.local(conn, m)), PartUntil: m.PartsUntil(),
 	}
-	if r.attributed != nil {
+	if r.attributed != nil && (r.serving == conn || r.serving == fairshare.AnyConnection) {
 		x.Attributed = r.attributed.of(m)
 	}
 	return x
