@@ -88,7 +88,7 @@ func (w minuteTwin) minutes(conns []string, key string, from, to int64) (list []
 
 // check compares the history with the twin, for all keys and a range.
 func (w minuteTwin) check(t *rapid.T, h *projector.History, conns []string) {
-	edges := []int64{math.MinInt64, 0, (start - 86_400_000) / 60_000, start/60_000 - 1, start / 60_000, start/60_000 + 1, start/86_400_000*1440 + 1440, math.MaxInt64}
+	edges := []int64{math.MinInt64, 0, (start - 86_400_000) / 60_000, start/60_000 - 1, start / 60_000, start/60_000 + 1, start/86_400_000*1440 + 1440, 1440 << 32, math.MaxInt64}
 	from, to := rapid.SampledFrom(edges).Draw(t, "from"), rapid.SampledFrom(edges).Draw(t, "to")
 	some := rapid.SampledFrom([]string{"", "alice", "bob", "a:b", "a/b", "*", "nobody"})
 	list := rapid.SliceOfNDistinct(some, 0, 7, rapid.ID).Draw(t, "keys")

@@ -224,7 +224,11 @@ func TestUsageHistoryOfTooMuch(t *testing.T) {
 	s.pool(`"c1"`, `,"allocations":[`+string(allocations[1:])+"]")
 	for m := range minutes {
 		events = events[:0]
-		for k := range keys {
+		used := keys
+		if m == minutes-1 {
+			used = 1 // one too many
+		}
+		for k := range used {
 			events = fmt.Appendf(events, `,{"apiKeyId":"k%d","connectionId":"c1","time":%d}`, k, s.now-int64(m)*60_000)
 		}
 		s.publish("quota.consumption", "["+string(events[1:])+"]")
