@@ -12,7 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/saturation"
 	"github.com/quotashare/quotashare/usage"
@@ -176,5 +179,49 @@ func TestTheDocumentNamesEveryFigure(t *testing.T) {
 		if !strings.Contains(string(page), w) {
 			t.Errorf("docs/READINGS.md does not tell of %s", w)
 		}
+	}
+}
+
+// TestAnswersExplainTheSignal: how old it is, and who caused its points, as the
+// usage of the same instant has it; nothing of that where there is none.
+func TestAnswersExplainTheSignal(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	clock := time.Now().UnixMilli()
+	r := start(t, nc, t.TempDir()+"/state", func(e *Engine) { e.now = func() int64 { return clock } })
+	p := team("p", "b")
+	p.Connections = append(p.Connections, plans.Connection{ConnectionID: "c", Weight: 100})
+	_, err := r.putPool(r.within(), p, httpapi.Meta{})
+	r.must(err)
+	explained := aboutAlice
+	explained.Explain = true
+	silent := r.ask(explained)
+	if d := silent.Dimensions[0]; d.HasProvider || d.ObservedAt != 0 || d.HasSplit {
+		t.Errorf("before the provider spoke: %+v", d)
+	}
+	says := func(connectionID string, ago int64, used string) {
+		r.publish("quota.saturation", fmt.Sprintf(`{"connectionId":%q,"time":%d,"readings":[{"window":"hourly","usedPercent":%s,"resetAt":%d}]}`,
+			connectionID, clock-ago, used, clock+600_000))
+	}
+	says("c", 20_000, "10")
+	r.publish("quota.consumption", `{"apiKeyId":"bob","connectionId":"c"}`)
+	says("c", 10_000, "70.25")
+	says("b", 5_000, "100")
+	u, err := r.Usage(r.within(), "p")
+	r.must(err)
+	at := slices.IndexFunc(u.Dimensions, func(d usage.Dimension) bool { return d.Window == quota.Hourly })
+	for conn, q := range []questions.Question{
+		{APIKeyID: "alice", ConnectionID: "b", Explain: true}, explained, {APIKeyID: "alice", Pool: "p", Explain: true},
+	} {
+		d := r.ask(q).Dimensions[at]
+		got := usage.Connection{ProviderUsed: d.ProviderUsed, HasProvider: d.HasProvider, ResetAt: d.ResetAt, Observed: d.ObservedAt}
+		got.Split = usage.Split{HasSplit: d.HasSplit, Attributed: d.Attributed, Unattributed: d.Unattributed}
+		want := u.Dimensions[at].Connections[min(conn, 1)] // b is full, so c answers for the pool
+		want.ID, want.Limit, want.ConsumedTotal = "", 0, 0
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%+v (- usage, + explained):\n%s", q, diff)
+		}
+	}
+	if d := r.ask(explained).Dimensions[at]; d.ObservedAt != clock-10_000 || d.Attributed != 60_250_000 || d.Unattributed != 10_000_000 {
+		t.Errorf("explained: %+v", d)
 	}
 }
