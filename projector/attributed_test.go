@@ -66,7 +66,8 @@ func (s *scene) crowd(connectionID string, keys int) {
 
 // Keys are gone along until there were too many in one call, each meter once
 // whatever number of dimensions and questions it is shown in; all keys of another
-// meter are then one.
+// meter are then one. Asked by pool, all its connections are gone along, and not
+// to be explained, none.
 func TestExplainGoesAlongSoManyKeys(t *testing.T) {
 	const all = 1 << 14
 	s := newScene(t)
@@ -76,11 +77,17 @@ func TestExplainGoesAlongSoManyKeys(t *testing.T) {
 	s.crowd("c2", 384)
 	s.crowd("c3", 3)
 	asked := make([]projector.Asked, 4)
-	check := func(connections, want string) {
+	ask := map[string]questions.Question{
+		"p": {Pool: "p", Explain: true}, "c1": {ConnectionID: "c1", Explain: true},
+		"c2": {ConnectionID: "c2", Explain: true}, "c3": {ConnectionID: "c3", Explain: true}, "quick": {ConnectionID: "c3"},
+	}
+	check := func(about, want string) {
 		t.Helper()
 		var qs []questions.Question
-		for _, c := range strings.Fields(connections) {
-			qs = append(qs, questions.Question{APIKeyID: "a", ConnectionID: c, Explain: true})
+		for _, name := range strings.Fields(about) {
+			q := ask[name]
+			q.APIKeyID = "a"
+			qs = append(qs, q)
 		}
 		s.Gather(qs, s.now, asked)
 		got := ""
@@ -91,13 +98,15 @@ func TestExplainGoesAlongSoManyKeys(t *testing.T) {
 			}
 		}
 		if got != " "+want {
-			t.Errorf("%s:\n got%s\nwant %s", connections, got, want)
+			t.Errorf("%s:\n got%s\nwant %s", about, got, want)
 		}
 	}
 	const c1, c2 = "6.992+0.008 6.992+0.008 ", "6.999936+0.000064 6.999936+0.000064 "
 	check("c3", "6.999999+0.000001 6.999999+0.000001")
 	check("c1 c1 c2 c3", c1+c1+c2+"7+0 7+0")
 	check("c3 c2 c1", "6.999999+0.000001 6.999999+0.000001 "+c2+"7+0 7+0")
+	check("p c3", c1+"7+0 7+0")
+	check("quick c1 c2", "0+0 0+0 "+c1+strings.TrimSpace(c2))
 	s.use("k0", "c3", `"tokens":2`)
 	check("c3", "6.999998+0.000002 6.999998+0.000002")
 }

@@ -240,8 +240,8 @@ func drawReply(t *rapid.T) *Reply {
 			d.Remaining = amount.Draw(t, "remaining")
 		}
 		if d.HasProvider {
-			d.ProviderUsed, d.ResetAt = amount.Draw(t, "used"), instant.Draw(t, "reset")
-			d.ObservedAt = instant.Draw(t, "observed")
+			known := rapid.OneOf(rapid.Just(int64(0)), instant)
+			d.ProviderUsed, d.ResetAt, d.ObservedAt = amount.Draw(t, "used"), known.Draw(t, "reset"), known.Draw(t, "observed")
 		}
 		if d.HasSplit {
 			d.Attributed, d.Unattributed = amount.Draw(t, "attributed"), amount.Draw(t, "unattributed")
