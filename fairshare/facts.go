@@ -148,14 +148,16 @@ func dropEnded(holds []Hold, now int64) []Hold {
 }
 
 // Later reports whether a counter or reading that the question uses already
-// lies after instant at: its bucket starts later, or the provider spoke later.
-// Then the past at that instant is gone, and only a replay can answer.
+// lies after instant at: its bucket starts later, or the provider spoke later,
+// or usage came later that the key's part of its points counts. Then the past at
+// that instant is gone, and only a replay can answer.
 func (f *Facts) Later(at int64) bool {
 	for i := range f.lines {
-		bucket, _ := windows.Bucket(at, f.lines[i].window.Millis())
+		l := &f.lines[i]
+		bucket, _ := windows.Bucket(at, l.window.Millis())
 		for k := i * f.conns; k < (i+1)*f.conns; k++ {
 			r := &f.readings[k]
-			if f.keys[k].Index > bucket || f.totals[k].Index > bucket || max(r.Current.Observed, r.Other.Observed) > at {
+			if f.keys[k].Index > bucket || f.totals[k].Index > bucket || r.later(at) || l.unit == quota.Percent && r.partLater(at) {
 				return true
 			}
 		}

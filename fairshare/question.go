@@ -77,9 +77,11 @@ type Reading struct {
 	Current Level // the open cycle
 	Other   Level // another window remembered beside it
 	// Part is what the asker has of the cycle, in points; it stands until
-	// PartUntil, 0 = the cycle gives no parts.
+	// PartUntil, 0 = the cycle gives no parts. PartAt is the latest time of the
+	// usage, of any key, that it was worked out from; 0 = there was none.
 	Part      quota.Amount
 	PartUntil int64
+	PartAt    int64
 	// Attributed is what all keys have of the cycle, in points; it stands as long
 	// as Part does. Only Question.Explain needs it, of the connections that may
 	// answer, for it takes a step for every key; else it may be 0.
@@ -88,6 +90,13 @@ type Reading struct {
 
 // at returns the level that counts at instant now; Until 0 when it is unknown.
 func (r *Reading) at(now int64) Level { return r.Current.larger(r.Other, now) }
+
+// later reports whether what the provider said lies after instant at.
+func (r *Reading) later(at int64) bool { return max(r.Current.Observed, r.Other.Observed) > at }
+
+// partLater reports whether the part that counts at instant at was worked out
+// from later usage. That of one key changes the parts of all.
+func (r *Reading) partLater(at int64) bool { return at < r.PartUntil && r.PartAt > at }
 
 // split returns the points of the level at instant now that keys caused and
 // those that none did; ok is false when the level is unknown.

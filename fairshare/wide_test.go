@@ -92,3 +92,34 @@ func TestLater(t *testing.T) {
 		}
 	}
 }
+
+// TestLaterUsageOfAPart: usage changes the parts of all keys, so one worked out
+// from later usage cannot answer, where parts count: in percent, until they end.
+func TestLaterUsageOfAPart(t *testing.T) {
+	const now = benchNow
+	for _, c := range []struct {
+		name string
+		unit quota.Unit
+		caps []plans.Cap
+		part Reading
+		want bool
+	}{
+		{"at that instant", quota.Percent, nil, Reading{PartUntil: now + 1, PartAt: now}, false},
+		{"just after it", quota.Percent, nil, Reading{PartUntil: now + 1, PartAt: now + 1}, true},
+		{"the part has ended", quota.Percent, nil, Reading{PartUntil: now, PartAt: now + 1}, false},
+		{"nothing is in percent", quota.Tokens, nil, Reading{PartUntil: now + 1, PartAt: now + 1}, false},
+		{"a cap is", quota.Tokens, []plans.Cap{{Unit: quota.Percent, Window: quota.Hourly, Value: 1}}, Reading{PartUntil: now + 1, PartAt: now + 1}, true},
+	} {
+		p := &plans.Pool{
+			Connections: make([]plans.Connection, 2),
+			Allocations: []plans.Allocation{{APIKeyID: "a", Weight: quota.RatioOne, Caps: c.caps}},
+		}
+		dims := []plans.Dimension{{Unit: c.unit, Window: quota.Hourly, Limit: 100e6}}
+		b := newBook(2)
+		b.conns[1].readings[quota.Hourly] = c.part
+		q := ask(plans.Resolve(p, func(string) plans.Plan { return plans.Plan{Dimensions: dims} }), "a", 0)
+		if got := gather(q, b, now).Later(now); got != c.want {
+			t.Errorf("%s: later is %t", c.name, got)
+		}
+	}
+}

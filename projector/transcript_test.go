@@ -21,7 +21,7 @@ import (
 //
 //	at 2026-09-22T10:00:00Z       the broker's clock, for what follows
 //	publish <subject> [Header=v]  one message per line of input
-//	ask key=… connection=…|pool=… [model=…] [tokens=…]
+//	ask key=… connection=…|pool=… [model=…] [time=…]
 //	usage <pool>                  what its keys have of each dimension, and what providers say
 //	plan <connection>             the plan in force and where it comes from
 //	counts | pools | rejected | history | seen | config | records | meters
@@ -275,12 +275,19 @@ func (x *transcript) ask(d *datadriven.TestData) string {
 			q.Pool = a.Vals[0]
 		case "model":
 			q.Model = a.Vals[0]
+		case "time":
+			at, err := quota.ParseInstant(a.Vals[0])
+			must(x.t, err)
+			q.At = at
 		default:
 			d.Fatalf(x.t, "unknown argument %s", a.Key)
 		}
 	}
 	asked := make([]projector.Asked, 1)
 	seq, _ := x.state.Gather([]questions.Question{q}, x.clock, asked)
+	if q.At != 0 && asked[0].Facts.Later(q.At) {
+		return "too old"
+	}
 	a := asked[0].Facts.Decide(asked[0].Now)
 	out := fmt.Sprintf("%s at %s after message %d", a.Reason, quota.FormatInstant(asked[0].Now), seq)
 	if a.Reason.Blocks() {

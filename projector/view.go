@@ -322,7 +322,7 @@ func (r *reader) Reading(conn int, w quota.Window) fairshare.Reading {
 	}
 	x := fairshare.Reading{
 		Current: fairshare.Level(m.Current(r.ttl)), Other: fairshare.Level(m.Remembered(r.ttl)),
-		Part: m.Part(r.local(conn, m)), PartUntil: m.PartsUntil(),
+		Part: m.Part(r.local(conn, m)), PartUntil: m.PartsUntil(), PartAt: m.Newest,
 	}
 	if r.attributed != nil && (r.serving == conn || r.serving == fairshare.AnyConnection) {
 		x.Attributed = r.attributed.of(m)

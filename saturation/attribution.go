@@ -33,9 +33,11 @@ func (m *Meter) Use(key uint32, at int64, cost *quota.Amounts, priced bool) {
 	if m.over(at) {
 		m.next.add(key, u)
 		m.NextUnpriced = m.NextUnpriced || !priced
+		m.NextNewest = max(m.NextNewest, at)
 	} else {
 		m.local.add(key, u)
 		m.Unpriced = m.Unpriced || !priced
+		m.Newest = max(m.Newest, at)
 		m.Waiting = true
 	}
 	m.changed = true

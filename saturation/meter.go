@@ -73,7 +73,10 @@ type Head struct {
 	// Unpriced and NextUnpriced say that an event of the cycle, or of the next,
 	// had no usd. Then usd does not split.
 	Unpriced, NextUnpriced bool
-	Other                  Window
+	// Newest and NextNewest are the latest times of usage in the cycle, and in the
+	// next, 0 = there was none. Before Newest the parts were others than now.
+	Newest, NextNewest int64
+	Other              Window
 }
 
 // Window is another window that the provider spoke of under the same name.
@@ -209,11 +212,11 @@ func (m *Meter) open(o *Observation, number uint64) {
 // rollover begins the cycle after the one that is over, with the usage that
 // already came for it. Its whole first level is an increase.
 func (m *Meter) rollover(o *Observation) {
-	unpriced := m.NextUnpriced
+	unpriced, newest := m.NextUnpriced, m.NextNewest
 	m.ResetAt = 0
 	m.open(o, m.Number+1)
 	m.local, m.next = m.next, ledger{}
-	m.Unpriced, m.Waiting = unpriced, m.local.n > 0
+	m.Unpriced, m.Newest, m.Waiting = unpriced, newest, m.local.n > 0
 	m.rise(o.Used, o.HoldOpen)
 }
 

@@ -129,6 +129,9 @@ func (p *pair) check() {
 		p.t.Fatalf("invalid: %+v", p.m.Head)
 	}
 	s := p.twin.state()
+	if got, want := [2]int64{p.m.Newest, p.m.NextNewest}, [2]int64{latest(s.local), latest(s.next)}; got != want {
+		p.t.Fatalf("the newest usage of the cycle and of the next is at %d, want %d", got, want)
+	}
 	for _, now := range []int64{
 		p.now, p.now + 1, p.m.PartsUntil() - 1, p.m.PartsUntil(), s.reset - 1, s.reset, s.observed + s.ttl - 1, s.observed + s.ttl,
 		s.other.observed + s.ttl - 1, s.other.observed + s.ttl, s.other.reset - 1, s.other.reset,

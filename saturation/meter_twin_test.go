@@ -210,3 +210,11 @@ func (s *twinState) unit() quota.Unit {
 	}
 	return quota.Requests
 }
+
+// latest is the newest time in a list of consumptions, 0 when it is empty.
+func latest(list []twinOp) (at int64) {
+	for _, op := range list {
+		at = max(at, op.at)
+	}
+	return at
+}

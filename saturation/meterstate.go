@@ -99,8 +99,8 @@ func Excerpt[K ~uint32](m *Meter, keys []K, rest K) *Meter {
 }
 
 // Append appends the head's canonical encoding: uvarint number, u8 flags; varint
-// used, reset, observed, start, pot; varint used, reset, observed of the other
-// window.
+// used, reset, observed, start, pot, newest, next newest; varint used, reset,
+// observed of the other window.
 func (h *Head) Append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, h.Number)
 	dst = append(dst, h.flags())
@@ -123,9 +123,10 @@ func (h *Head) flags() (f byte) {
 func (h *Head) bools() [3]*bool { return [...]*bool{&h.Waiting, &h.Unpriced, &h.NextUnpriced} }
 
 // numbers are the signed fields in the order of the encoding.
-func (h *Head) numbers() [8]*int64 {
+func (h *Head) numbers() [10]*int64 {
 	return [...]*int64{
 		(*int64)(&h.Used), &h.ResetAt, &h.Observed, &h.Start, (*int64)(&h.Pot),
+		&h.Newest, &h.NextNewest,
 		(*int64)(&h.Other.Used), &h.Other.ResetAt, &h.Other.Observed,
 	}
 }
@@ -154,7 +155,7 @@ func (h *Head) valid() bool {
 	if h.Number == 0 {
 		return *h == Head{}
 	}
-	return 0 <= h.Pot && h.Pot <= h.Used && h.Other.Used >= 0 && h.Start <= h.Observed
+	return 0 <= h.Pot && h.Pot <= h.Used && h.Other.Used >= 0 && h.Start <= h.Observed && min(h.Newest, h.NextNewest) >= 0
 }
 
 // Append appends the row's canonical encoding: varint requests, tokens, usd.

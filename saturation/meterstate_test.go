@@ -136,7 +136,7 @@ func rowsOf(m *Meter) map[rowKey]Usage {
 
 var goldenHead = Head{
 	Number: 300, Used: 74e6, ResetAt: start + 5, Observed: start + 3, Start: start, Pot: 60e6,
-	Waiting: true, NextUnpriced: true, Other: Window{16e6, start + 9, start + 2},
+	Waiting: true, NextUnpriced: true, Newest: start + 4, NextNewest: start + 6, Other: Window{16e6, start + 9, start + 2},
 }
 
 // TestEncoding fixes the bytes: stores and digests stand on them.
@@ -145,8 +145,8 @@ func TestEncoding(t *testing.T) {
 		got  []byte
 		want string
 	}{
-		"head": {goldenHead.Append(nil), "ac02" + "05" + "809ac946" + "8ab083c59868" + "86b083c59868" + "80b083c59868" + "809c9c39" + "8090a10f" + "92b083c59868" + "84b083c59868"},
-		"none": {new(Head).Append(nil), "00000000000000000000"},
+		"head": {goldenHead.Append(nil), "ac02" + "05" + "809ac946" + "8ab083c59868" + "86b083c59868" + "80b083c59868" + "809c9c39" + "88b083c59868" + "8cb083c59868" + "8090a10f" + "92b083c59868" + "84b083c59868"},
+		"none": {new(Head).Append(nil), "000000000000000000000000"},
 		"row":  {(&Usage{1_000, 90_000_000, 5}).Append(nil), "d00f80aaea550a"},
 	} {
 		if got := hex.EncodeToString(s.got); got != s.want {
@@ -165,6 +165,8 @@ func TestCorrupt(t *testing.T) {
 		"pot beyond used":        func(h *Head) { h.Pot = h.Used + 1 },
 		"pot below 0":            func(h *Head) { h.Pot = -1 },
 		"other below 0":          func(h *Head) { h.Other.Used = -1 },
+		"newest below 0":         func(h *Head) { h.Newest = -1 },
+		"next newest below 0":    func(h *Head) { h.NextNewest = -1 },
 		"observed before begun":  func(h *Head) { h.Observed = h.Start - 1 },
 		"something but no cycle": func(h *Head) { h.Number = 0 },
 	} {
