@@ -19,6 +19,7 @@ type meter struct {
 	window quota.Window // quota.Rate too
 	scope  ref          // in names; 0 = all models
 	id     string       // of the scope, in lower case: the names of its models have it in them
+	gone   bool         // gave its place to another scope; the next cut deletes its record
 }
 
 // meters are all meters of a state. There are a few for each connection whose
@@ -29,6 +30,8 @@ type meters struct {
 }
 
 // Problems are what is wrong with a header, in the order of Counts.ByProblem.
+// Readings of a scope that there is no room for count as saturation.BadScope,
+// however they came: that many which all stand are nobody's models.
 var Problems = [...]saturation.Problem{
 	saturation.BadNumber, saturation.BadReset, saturation.BadStatus, saturation.UnknownWindow, saturation.BadScope,
 }
@@ -108,12 +111,13 @@ func inLowerCase(list []events.Reading) []events.Reading {
 
 // maxMeters bounds the meters of a connection. Providers have a handful of windows
 // and scopes; who makes up new ones would make every event of the connection slow.
+// The few windows of all models have a meter in any case.
 const maxMeters = 64
 
 // read takes one reading into its meter, which there is from the first one on.
 // No request is known to be in flight, as holds are not folded yet.
 func (s *State) read(conn ref, r *events.Reading, at int64) {
-	if _, found := s.findMeter(conn, r.Window, r.Scope); !found && r.Scope != "" && len(s.metersOf(conn)) >= maxMeters {
+	if r.Scope != "" && !s.roomFor(conn, r.Window, r.Scope) {
 		s.counts.ByProblem[slices.Index(Problems[:], saturation.BadScope)]++
 		return
 	}
@@ -124,6 +128,43 @@ func (s *State) read(conn ref, r *events.Reading, at int64) {
 	s.counts.ByOutcome[outcome]++
 	if tooFar {
 		s.counts.FarResets++
+	}
+}
+
+// roomFor reports whether the connection has a meter for the scope or room for
+// one, which it makes where a scope is over: nothing that a decision looks at is
+// lost with it. The longest silent gives way, of several the first by window and
+// scope. It is chosen by log time and the state alone, as a replay has to choose
+// the same.
+func (s *State) roomFor(conn ref, w quota.Window, scope string) bool {
+	list := s.metersOf(conn)
+	if _, found := s.findMeter(conn, w, scope); found || len(list) < maxMeters {
+		return true
+	}
+	ttl, at := s.settings.doc.SignalTTLMs(), -1
+	for i, m := range list {
+		if _, stands := m.At(s.logTime, ttl); m.scope != 0 && !stands && (at < 0 || m.heard() < list[at].heard()) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return false
+	}
+	s.dropMeter(list[at])
+	s.meters.byConn[s.conn(conn).meters-1] = slices.Delete(list, at, at+1)
+	return true
+}
+
+// heard is when the provider last spoke of the window, be it of another cycle.
+func (m *meter) heard() int64 { return max(m.Observed, m.Other.Observed) }
+
+// dropMeter has the next cut delete the meter, which has no rows as it has a scope.
+// It stands on the list before any later meter of its name, so that one's record
+// is written after.
+func (s *State) dropMeter(m *meter) {
+	m.gone = true
+	if !m.Changed() {
+		s.meters.dirty = append(s.meters.dirty, m)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 // cutMeters writes the meters that changed, and of their rows those that did.
 // The rows of cycles that are over go as one range, however many keys had one.
+// Those that gave way are deleted.
 func (s *State) cutMeters(b Batch) (err error) {
 	for _, m := range s.meters.dirty {
 		if from, to := m.Dropped(); from < to {
@@ -23,6 +24,10 @@ func (s *State) cutMeters(b Batch) (err error) {
 			err = errors.Join(err, b.Set(s.keyBuf, s.valBuf))
 		})
 		s.keyBuf = appendMeterKey(s.keyBuf[:0], tagMeter, m)
+		if m.gone {
+			err = errors.Join(err, b.Delete(s.keyBuf))
+			continue
+		}
 		s.valBuf = m.Head.Append(s.valBuf[:0])
 		err = errors.Join(err, b.Set(s.keyBuf, s.valBuf))
 	}

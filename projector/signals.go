@@ -56,7 +56,7 @@ func (s *State) dialOf(conn ref, id, provider string, now int64) dial {
 }
 
 func (d *dial) signal(m *meter) usage.Signal {
-	x := usage.Signal{ConnectionID: d.id, Window: m.window, Scope: m.id, Observed: max(m.Observed, m.Other.Observed)}
+	x := usage.Signal{ConnectionID: d.id, Window: m.window, Scope: m.id, Observed: m.heard()}
 	level, known := m.At(d.now, d.ttl)
 	if !known {
 		return x
