@@ -87,11 +87,11 @@ func (p *parser) refused() {
 	if len(p.readings) > 0 {
 		return
 	}
-	reset, ok := p.retryAfter()
-	if !ok {
-		return
+	if reset, ok := p.retryAfter(); ok {
+		p.add(events.Reading{Window: p.copilotExceeded(), UsedPercent: allUsed, ResetAt: reset})
+	} else if reset, ok := p.anthropicRefusal(); ok {
+		p.add(events.Reading{Window: quota.Rate, UsedPercent: allUsed, ResetAt: reset})
 	}
-	p.add(events.Reading{Window: p.copilotExceeded(), UsedPercent: allUsed, ResetAt: reset})
 }
 
 // parser reads the headers of one response.

@@ -74,6 +74,18 @@ func (p *parser) anthropicClaim() (slug string, rejects bool) {
 	return slug, true
 }
 
+// anthropicRefusal returns when a refusal ends that names no window: it has
+// status rejected and the common reset alone. As nothing tells which window it is
+// of, none of them can read 100, but what a wait means is true of it.
+func (p *parser) anthropicRefusal() (reset int64, ok bool) {
+	if f, _ := p.fields.find(anthropicUnified, "status", ""); f.value != "rejected" {
+		return 0, false
+	}
+	f, found := p.fields.find(anthropicUnified, "reset", "")
+	reset = p.reset(f, found, epochSeconds)
+	return reset, reset != 0
+}
+
 // rejected reads a status: allowed and allowed_warning let requests through
 // (github.com/router-for-me/CLIProxyAPI/issues/5275).
 func (p *parser) rejected(f field) bool {

@@ -49,6 +49,33 @@ var anthropicCases = []headerCase{
 		anthropic-ratelimit-unified-7d-reset: 1789000000`, `
 		5h 100 2026-09-05T05:40:00.000Z
 		weekly 60 2026-09-10T00:26:40.000Z`},
+	{"rejected without a window", "anthropic", 429, `
+		anthropic-ratelimit-unified-reset: 1788586800
+		anthropic-ratelimit-unified-status: rejected`, `
+		rate 100 2026-09-05T05:40:00.000Z`},
+	{"rejected without a window, with a wait", "anthropic", 429, `
+		anthropic-ratelimit-unified-reset: 1788586800
+		anthropic-ratelimit-unified-status: rejected
+		retry-after: 1152`, `
+		rate 100 2026-09-05T04:05:52.000Z`},
+	{"rejected without a window, but answered", "anthropic", 200, `
+		anthropic-ratelimit-unified-reset: 1788586800
+		anthropic-ratelimit-unified-status: rejected`, ``},
+	{"rejected without a window, and another limit", "anthropic", 429, `
+		anthropic-ratelimit-requests-limit: 100
+		anthropic-ratelimit-requests-remaining: 40
+		anthropic-ratelimit-unified-reset: 1788586800
+		anthropic-ratelimit-unified-status: rejected`, `
+		rate 60 -`},
+	{"rejected without a window or a reset", "anthropic", 429, `
+		anthropic-ratelimit-unified-status: rejected`, ``},
+	{"rejected without a window, until never", "anthropic", 429, `
+		anthropic-ratelimit-unified-reset: soon
+		anthropic-ratelimit-unified-status: rejected`, `
+		fault anthropic-ratelimit-unified-reset reset`},
+	{"refused without a window, but allowed", "anthropic", 429, `
+		anthropic-ratelimit-unified-reset: 1788586800
+		anthropic-ratelimit-unified-status: allowed_warning`, ``},
 	{"rejected and over 100", "anthropic", 429, `
 		anthropic-ratelimit-unified-5h-status: rejected
 		anthropic-ratelimit-unified-5h-utilization: 1.04
