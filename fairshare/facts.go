@@ -171,7 +171,7 @@ func (f *Facts) Binding(v Verdict) (u quota.Unit, w quota.Window, model string, 
 		return 0, 0, "", false
 	}
 	l := &f.lines[v.Line]
-	if l.kind == modelCapped {
+	if l.kind == modelCapped || v.Scope == ScopeModel {
 		model = f.q.Model
 	}
 	return l.unit, l.window, model, true

@@ -27,6 +27,7 @@ type numbers struct {
 	heldTotal quota.Amount
 	used      quota.Amount // u, or unknownUsed
 	resetAt   int64        // of the reading u is from, 0 = unknown
+	scoped    bool         // u is full by a reading for some models alone
 	observed  int64        // of that reading, 0 = u is unknown
 
 	shared bool // the asker has a share
@@ -142,7 +143,8 @@ func judgeLines(lines []numbers, policy plans.Policy, threshold quota.Ratio) (r 
 }
 
 // scope tells who has no room. A provider that reports 100 speaks of one
-// account; another one of the pool may do.
+// account; another one of the pool may do. One that reports it of some models alone
+// has room for others.
 func (f *Facts) scope(v Verdict) Scope {
 	switch {
 	case v.Reason == ModelCap:
@@ -151,6 +153,8 @@ func (f *Facts) scope(v Verdict) Scope {
 		return ScopeKey
 	case f.numbers[v.Line].poolFull():
 		return ScopePool
+	case f.numbers[v.Line].scoped:
+		return ScopeModel
 	}
 	return ScopeConnection
 }

@@ -93,11 +93,13 @@ func (f *Facts) serve(i, conn int, now int64) {
 	if k > 0 {
 		from = f.scopedAt[k-1]
 	}
-	level := f.readings[k].at(now)
+	all := f.readings[k].at(now)
+	level := all
 	for _, l := range f.scoped[from:f.scopedAt[k]] {
 		level = level.larger(l, now)
 	}
 	n.used, n.resetAt, n.observed = unknownUsed, 0, 0
+	n.scoped = level.Until != 0 && level.Used >= full && (all.Until == 0 || all.Used < full)
 	if level.Until != 0 && f.lines[i].kind == dimension {
 		n.used, n.resetAt, n.observed = level.Used, level.ResetAt, level.Observed
 	}

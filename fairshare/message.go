@@ -60,11 +60,8 @@ func (f *Facts) appendStart(dst []byte, a *Answer) []byte {
 // appendNumbers appends "12.5 of 20 requests per 5h used by …".
 func (f *Facts) appendNumbers(dst []byte, a *Answer) []byte {
 	l, n := &f.lines[a.Line], &f.numbers[a.Line]
-	if a.Scope == ScopeConnection {
-		dst = append(dst, "the provider reports "...)
-		dst = n.used.Append(dst, quota.Percent)
-		dst = append(append(dst, " percent of the "...), l.window.String()...)
-		return append(dst, " window used"...)
+	if a.Reason == GlobalSaturated && a.Scope != ScopePool {
+		return f.appendReading(dst, a)
 	}
 	have, of, whose := n.c(), n.share, " used, your share; the pool is in strict mode"
 	switch a.Reason {
@@ -81,6 +78,19 @@ func (f *Facts) appendNumbers(dst []byte, a *Answer) []byte {
 	if n.estimate > 0 && have < of {
 		dst = append(dst, ", and this request needs "...)
 		dst = n.estimate.Append(dst, l.unit)
+	}
+	return dst
+}
+
+// appendReading appends what the provider says of a window that has no room.
+func (f *Facts) appendReading(dst []byte, a *Answer) []byte {
+	l, n := &f.lines[a.Line], &f.numbers[a.Line]
+	dst = append(dst, "the provider reports "...)
+	dst = n.used.Append(dst, quota.Percent)
+	dst = append(append(dst, " percent of the "...), l.window.String()...)
+	dst = append(dst, " window used"...)
+	if a.Scope == ScopeModel {
+		dst = append(append(dst, " for models such as "...), f.q.Model...)
 	}
 	return dst
 }

@@ -61,7 +61,10 @@ func (t *twin) judgeDimensions(policy plans.Policy) (j judgement) {
 			return j.bound("global-saturated", d.Unit, d.Window, "", ScopePool)
 		}
 		if u := t.serving(d.Window); u != nil && u.Cmp(rat(100e6)) >= 0 {
-			return j.bound("global-saturated", d.Unit, d.Window, "", ScopeConnection)
+			if all := t.reading(t.conn, d.Window); all != nil && all.Cmp(rat(100e6)) >= 0 {
+				return j.bound("global-saturated", d.Unit, d.Window, "", ScopeConnection)
+			}
+			return j.bound("global-saturated", d.Unit, d.Window, t.q.Model, ScopeModel)
 		}
 	}
 	if t.q.Allocation < 0 {
