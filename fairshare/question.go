@@ -21,6 +21,7 @@ type Question struct {
 	Estimate   quota.Amounts
 	Threshold  quota.Ratio // strict from here on
 	SoftFactor quota.Ratio // of a deprioritized answer
+	RoomAt     int64       // first instant with room for one more hold, 0 = now; only of a question that reserves
 	Explain    bool        // Facts.Explain is to show who caused what the provider says
 }
 
@@ -47,6 +48,16 @@ type Counters interface {
 	// appended or not.
 	Holds(dst []Hold) []Hold
 }
+
+// Whose says which holds are summed.
+type Whose uint8
+
+// The holds that count against a limit, a share or cap, and a cap of a model.
+const (
+	OfAll Whose = iota
+	OfAsker
+	OfAskersModel
+)
 
 // Level is a value that the provider gave for one window, in points of its
 // 100, and how long it stands.

@@ -22,8 +22,11 @@ func (s *State) Cut(b Batch) error {
 		s.cutHistory(b),
 		s.cutConfig(b),
 		s.cutRejected(b),
+		s.cutHolds(b),
 		s.dedup.cut(b),
 		s.dedup.age(b, s.logTime),
+		s.settled.cut(b),
+		s.settled.age(b, s.logTime),
 		b.Set([]byte{tagPosition}, s.appendPosition(nil)),
 	)
 }
@@ -31,6 +34,7 @@ func (s *State) Cut(b Batch) error {
 // Committed says that the last cut is in the store.
 func (s *State) Committed() {
 	s.dedup.committed()
+	s.settled.committed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.minutes.committed()
@@ -40,7 +44,7 @@ func (s *State) Committed() {
 // Unwritten is how many events with an id wait for a cut: a measure of the
 // next batch.
 func (s *State) Unwritten() int {
-	return len(s.dedup.fresh) + len(s.counters.dirty) + len(s.meters.dirty) + len(s.rejected)
+	return len(s.dedup.fresh) + len(s.settled.fresh) + len(s.holds.dirty) + len(s.holds.gone) + len(s.counters.dirty) + len(s.meters.dirty) + len(s.rejected)
 }
 
 // cutIDs writes the ids interned since the last cut.

@@ -29,8 +29,13 @@ func (s *State) Digest() (Digest, error) {
 	s.digestConfig(w)
 	s.digestCounters(w)
 	s.digestMeters(w)
+	s.digestHolds(w)
+	if err := s.settled.digest(w, s.logTime); err != nil {
+		return Digest{}, err
+	}
+	w.bytes(nil) // no id hash is empty: the end
 	s.digestProviders(w)
-	if err := s.digestSeen(w); err != nil {
+	if err := s.dedup.digest(w, s.logTime); err != nil {
 		return Digest{}, err
 	}
 	w.flush()
@@ -158,19 +163,19 @@ func (s *State) digestProviders(w *digester) {
 	}
 }
 
-// digestSeen writes the de-dup entries younger than the horizon, in the order
-// of day and id hash. That of days and buckets is the store's; within a bucket
-// they lie as they came.
-func (s *State) digestSeen(w *digester) error {
+// digest writes the entries younger than the horizon, in the order of span
+// and id hash. That of spans and buckets is the store's; within a bucket they lie
+// as they came.
+func (d *dedup) digest(w *digester, logTime int64) error {
 	var list []remembered
-	return s.dedup.store.Scan([]byte{tagSeen}, []byte{tagSeen + 1}, func(key, value []byte) error {
-		number, err := decodeSeenKey(key, value)
+	return d.store.Scan([]byte{d.tag}, []byte{d.tag + 1}, func(key, value []byte) error {
+		number, err := d.decodeKey(key, value)
 		if err != nil {
 			return err
 		}
 		list = list[:0]
-		for v := value; len(v) > 0; v = v[seenLen:] {
-			if e := decodeSeen(number, v); live(e, s.logTime) {
+		for v := value; len(v) > 0; v = v[d.width:] {
+			if e := d.decode(number, v); d.live(e, logTime) {
 				list = append(list, remembered{id: idHash(v[:len(idHash{})]), seen: e})
 			}
 		}
@@ -178,7 +183,9 @@ func (s *State) digestSeen(w *digester) error {
 		for i := range list {
 			w.bytes(list[i].id[:])
 			w.int(list[i].time)
-			w.bytes(list[i].content[:])
+			if content := d.width - len(idHash{}) - 4; content > 0 {
+				w.bytes(list[i].content[:content])
+			}
 		}
 		return nil
 	})

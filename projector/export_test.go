@@ -48,9 +48,10 @@ func format(amounts *quota.Amounts) (s string) {
 // SeenDays returns how many de-dup entries the store holds, by day.
 func SeenDays(store Reader) (days map[int64]int, err error) {
 	days = make(map[int64]int)
+	d := newDedup(store)
 	err = store.Scan([]byte{tagSeen}, []byte{tagSeen + 1}, func(key, value []byte) error {
-		number, err := decodeSeenKey(key, value)
-		days[number] += len(value) / seenLen
+		number, err := d.decodeKey(key, value)
+		days[number] += len(value) / d.width
 		return err
 	})
 	return days, err

@@ -33,7 +33,8 @@ type identity struct {
 	id      idHash
 	content contentHash
 	has     bool
-	said    *said // by a response, when the event tells whose it is; else nil
+	request idHash // of the key, when the event names a request
+	said    *said  // by a response, when the event tells whose it is; else nil
 }
 
 // MaxRunItems is when a run is full: readers wait for as many events at most,
@@ -69,6 +70,9 @@ func identify(it *events.Item) (n identity) {
 	if it.Err != nil || it.Event.Kind.IsConfig() {
 		return n
 	}
+	if it.Event.RequestID != "" {
+		n.request = requestOf(it.Event.APIKeyID, it.Event.RequestID)
+	}
 	id, ok := it.Event.Identity()
 	if !ok {
 		return n
@@ -86,6 +90,7 @@ func identify(it *events.Item) (n identity) {
 // part of a message in it and must be given up.
 func (s *State) Apply(r *Run) error {
 	s.mu.Lock()
+	defer s.tell() // when all of it can be read
 	defer s.mu.Unlock()
 	for i := range r.messages {
 		p := &r.messages[i]
@@ -98,9 +103,10 @@ func (s *State) Apply(r *Run) error {
 
 func (s *State) applyMessage(m *events.Message, items []events.Item, ids []identity) error {
 	s.logTime = max(s.logTime, m.Time)
+	s.expireHolds()
 	var verdict *events.Rejection // of the only item, if this is configuration
 	for i := range items {
-		rejected, err := s.applyItem(m, &items[i], &ids[i])
+		rejected, err := s.applyItem(m, i, &items[i], &ids[i])
 		if err != nil {
 			return err
 		}
@@ -119,7 +125,7 @@ func (s *State) applyMessage(m *events.Message, items []events.Item, ids []ident
 }
 
 // applyItem folds one event; the rejection says why it was not folded.
-func (s *State) applyItem(m *events.Message, it *events.Item, n *identity) (*events.Rejection, error) {
+func (s *State) applyItem(m *events.Message, index int, it *events.Item, n *identity) (*events.Rejection, error) {
 	if it.Err != nil {
 		return it.Err, nil
 	}
@@ -135,8 +141,9 @@ func (s *State) applyItem(m *events.Message, it *events.Item, n *identity) (*eve
 			return conflict(&it.Event), nil
 		}
 	}
-	if r := s.fold(m, &it.Event, n.said); r != nil {
-		return r, nil
+	r, err := s.fold(m, index, &it.Event, n)
+	if r != nil || err != nil {
+		return r, err
 	}
 	// Only a folded event takes its id: one that was refused may come again,
 	// put right, under the same id.
@@ -153,22 +160,31 @@ func conflict(e *events.Event) *events.Rejection {
 }
 
 // fold applies one event by its kind.
-func (s *State) fold(m *events.Message, e *events.Event, said *said) *events.Rejection {
+func (s *State) fold(m *events.Message, index int, e *events.Event, n *identity) (*events.Rejection, error) {
 	switch e.Kind {
-	case events.Consumption, events.Adjustment:
-		return s.foldUsage(m, e)
+	case events.Consumption:
+		if r := s.foldUsage(m, e); r != nil {
+			return r, nil
+		}
+		return nil, s.settle(e, n)
+	case events.Adjustment:
+		return s.foldUsage(m, e), nil
 	case events.Saturation:
-		s.foldSaturation(m, e, said)
+		s.foldSaturation(m, e, n.said)
+	case events.Release:
+		s.release(n)
+	case events.Hold:
+		return nil, s.foldHold(m, index, e, n)
 	case events.ConfigPool:
-		return s.foldPool(m, e)
+		return s.foldPool(m, e), nil
 	case events.ConfigPlan:
-		return s.foldPlan(m, e)
+		return s.foldPlan(m, e), nil
 	case events.ConfigSettings:
-		return s.foldSettings(m, e)
-	case events.Release, events.Hold, events.Due:
-		// Valid, and in their place in the log; they change no state yet.
+		return s.foldSettings(m, e), nil
+	case events.Due:
+		// Its place in the log is all it has: leases were looked at there.
 	}
-	return nil
+	return nil, nil
 }
 
 // foldUsage adds a consumption or adjustment to the counters of its key, of its

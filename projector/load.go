@@ -40,6 +40,8 @@ func Load(store Reader) (*State, error) {
 		{tagSettings, s.loadConfig},
 		{tagPlan, s.loadConfig},
 		{tagPool, s.loadConfig},
+		{tagHold, s.loadHold},
+		{tagSettled, s.settled.restore},
 		{tagSeen, s.dedup.restore},
 	} {
 		if err := store.Scan([]byte{step.tag}, []byte{step.tag + 1}, step.load); err != nil {

@@ -115,7 +115,6 @@ func inLowerCase(list []events.Reading) []events.Reading {
 const maxMeters = 64
 
 // read takes one reading into its meter, which there is from the first one on.
-// No request is known to be in flight, as holds are not folded yet.
 func (s *State) read(conn ref, r *events.Reading, at int64) {
 	if r.Scope != "" && !s.roomFor(conn, r.Window, r.Scope) {
 		s.counts.ByProblem[slices.Index(Problems[:], saturation.BadScope)]++
@@ -123,7 +122,9 @@ func (s *State) read(conn ref, r *events.Reading, at int64) {
 	}
 	m := s.needMeter(conn, r.Window, r.Scope)
 	changed := m.Changed()
-	outcome, tooFar := m.Read(saturation.Observation{Used: r.UsedPercent, ResetAt: r.ResetAt, At: at}, s.settings.doc.SignalTTLMs())
+	outcome, tooFar := m.Read(saturation.Observation{
+		Used: r.UsedPercent, ResetAt: r.ResetAt, At: at, HoldOpen: s.holds.group(pairKey{conn: conn}) != nil,
+	}, s.settings.doc.SignalTTLMs())
 	s.noteMeter(m, changed)
 	s.counts.ByOutcome[outcome]++
 	if tooFar {

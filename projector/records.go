@@ -2,6 +2,7 @@ package projector
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/windows"
@@ -20,6 +21,8 @@ const (
 	tagMeter      = 'M' // connection, window, scope → head
 	tagMeterRow   = 'K' // connection, window, scope, cycle, key → usage
 	tagSeen       = 'd' // day, bucket → id hash, time, content hash, … (merged)
+	tagHold       = 'H' // hold id → key, connection, model, amounts, end, lease
+	tagSettled    = 'S' // hour, bucket → hold id, time, … (merged)
 	tagHistory    = 'h' // day, connection, key, minute → amounts (merged)
 	tagPool       = 'o' // pool id → document
 	tagPlan       = 'l' // connection id → document
@@ -100,6 +103,9 @@ func (d *decoder) uint() uint64 {
 	return take(d, v, n)
 }
 
+// ref reads a ref; what is no ref is one that there cannot be.
+func (d *decoder) ref() ref { return ref(min(d.uint(), math.MaxUint32)) }
+
 func take[T int64 | uint64](d *decoder, v T, n int) T {
 	if n <= 0 || d.bad {
 		d.bad = true
@@ -132,7 +138,7 @@ func (d *decoder) done() bool { return !d.bad && len(d.b) == 0 }
 // and returns the value: of minute rows the sums, held at the ends of int64; of
 // de-dup buckets the entries of both. Stores merge with it, in any grouping.
 func MergeOnto(key, value, newer []byte) ([]byte, error) {
-	if len(key) > 0 && key[0] == tagSeen {
+	if len(key) > 0 && (key[0] == tagSeen || key[0] == tagSettled) {
 		return append(value, newer...), nil
 	}
 	x, err := decodeHistory(value)

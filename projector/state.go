@@ -13,7 +13,7 @@ import (
 // RulesVersion names the way this program folds. A program that would fold the
 // same log into another state has another version, and a store of another
 // version is rebuilt from the log.
-const RulesVersion = 3
+const RulesVersion = 4
 
 // State is what the log folds into. One goroutine changes it (Apply, Cut);
 // others read it through its View.
@@ -37,6 +37,8 @@ type State struct {
 	verdicts verdicts
 	minutes  minutes
 	meters   meters
+	holds    *holds
+	expected expected
 	// lastConfig is the sequence of the newest message under quota.config.>,
 	// folded or rejected: the next one must follow it.
 	lastConfig uint64
@@ -44,6 +46,9 @@ type State struct {
 	// Below is the fold's own; readers never look at it.
 	last       events.Message // at pos; its hash is computed when it is cut
 	dedup      *dedup
+	settled    *dedup                // requests whose consumption came
+	judging    Asked                 // scratch
+	judged     []*Expected           // by the run under way
 	historyAt  map[historyKey]uint32 // places in minutes.fresh
 	newIDs     [2]ref                // by table: ids up to here are written
 	dirtyConns []ref
@@ -129,14 +134,33 @@ type Counts struct {
 	Clamped    uint64 // folded events from too far in the future
 	Rejected   uint64 // events that could not be folded
 	FarResets  uint64 // readings whose reset was too far ahead to be one
+	Holds      HoldCounts
 	ByReason   [len(Reasons)]uint64
 	ByOutcome  [numOutcomes]uint64   // readings, by what they were taken for: saturation.Outcome
 	ByProblem  [len(Problems)]uint64 // headers of responses that could not be read
 }
 
+// HoldCounts count what became of holds. Each that was opened ends as one of
+// settled, released, expired, replaced and withdrawn, or is open still.
+type HoldCounts struct {
+	Opened    uint64
+	Settled   uint64 // their consumption came
+	Released  uint64 // given up
+	Expired   uint64 // their lease ended
+	Replaced  uint64 // by another hold of the same request
+	Withdrawn uint64 // another hold of the same request was refused
+	Refused   uint64 // events judged as a block
+	Late      uint64 // events of requests that were settled before: judged, and not held
+}
+
+func (c *HoldCounts) all() []*uint64 {
+	return []*uint64{&c.Opened, &c.Settled, &c.Released, &c.Expired, &c.Replaced, &c.Withdrawn, &c.Refused, &c.Late}
+}
+
 // all returns the counts in the order in which they are stored.
 func (c *Counts) all() []*uint64 {
 	list := []*uint64{&c.Messages, &c.Folded, &c.Duplicates, &c.Late, &c.Clamped, &c.Rejected, &c.FarResets}
+	list = append(list, c.Holds.all()...)
 	for _, more := range [...][]uint64{c.ByReason[:], c.ByOutcome[:], c.ByProblem[:]} {
 		for i := range more {
 			list = append(list, &more[i])
@@ -161,6 +185,8 @@ func NewState(store Reader) *State {
 		plans:     make(map[ref]planEntry),
 		settings:  settings{doc: plans.DefaultSettings()},
 		dedup:     newDedup(store),
+		settled:   newSettled(store),
+		holds:     newHolds(),
 		historyAt: make(map[historyKey]uint32),
 		dirtyConf: make(map[confKey]struct{}),
 	}

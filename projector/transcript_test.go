@@ -21,10 +21,10 @@ import (
 //
 //	at 2026-09-22T10:00:00Z       the broker's clock, for what follows
 //	publish <subject> [Header=v]  one message per line of input
-//	ask key=… connection=…|pool=… [model=…] [time=…]
+//	ask key=… connection=…|pool=… [model=…] [time=…] [tokens=…] [requests=…] [reserve=<request>]
 //	usage <pool>                  what its keys have of each dimension, and what providers say
 //	plan <connection>             the plan in force and where it comes from
-//	counts | pools | rejected | history | seen | config | records | meters
+//	counts | pools | rejected | history | seen | config | records | meters | holds
 //	restart                       commit, and load from the store
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/transcripts", func(t *testing.T, path string) {
@@ -97,6 +97,9 @@ func (x *transcript) look(d *datadriven.TestData) string {
 		out = x.records("")
 	case "meters":
 		out = x.records("MK")
+	case "holds":
+		out = append(out, fmt.Sprintf("%d open", x.state.HoldsOpen()))
+		out = append(out, x.records("HS")...)
 	case "config":
 		out = append(out, fmt.Sprintf("last change: %d", x.state.LastConfig()))
 	default:
@@ -148,6 +151,14 @@ func (x *transcript) became(old projector.Counts) string {
 		{now.Late - old.Late, "late"},
 		{now.Clamped - old.Clamped, "clamped"},
 		{now.FarResets - old.FarResets, "a reset too far ahead"},
+		{now.Holds.Opened - old.Holds.Opened, "hold opened"},
+		{now.Holds.Settled - old.Holds.Settled, "hold settled"},
+		{now.Holds.Released - old.Holds.Released, "hold released"},
+		{now.Holds.Expired - old.Holds.Expired, "hold expired"},
+		{now.Holds.Replaced - old.Holds.Replaced, "hold replaced"},
+		{now.Holds.Withdrawn - old.Holds.Withdrawn, "hold withdrawn"},
+		{now.Holds.Refused - old.Holds.Refused, "hold refused"},
+		{now.Holds.Late - old.Holds.Late, "hold too late"},
 	} {
 		if c.n > 0 {
 			words = append(words, times(c.word, c.n))
@@ -279,6 +290,13 @@ func (x *transcript) ask(d *datadriven.TestData) string {
 			at, err := quota.ParseInstant(a.Vals[0])
 			must(x.t, err)
 			q.At = at
+		case "tokens", "requests":
+			unit, _ := quota.ParseUnit(a.Key)
+			amount, err := quota.ParseAmount(a.Vals[0], unit)
+			must(x.t, err)
+			q.Estimate[unit] = amount
+		case "reserve":
+			q.Reserve, q.RequestID = true, a.Vals[0]
 		default:
 			d.Fatalf(x.t, "unknown argument %s", a.Key)
 		}
@@ -305,6 +323,9 @@ func (x *transcript) ask(d *datadriven.TestData) string {
 	for _, l := range asked[0].Facts.Explain(a.Connection, asked[0].Now, nil) {
 		out += fmt.Sprintf("\n%s/%s: %s of %s by all, limit %s, share %s", l.Unit, l.Window,
 			l.Consumed.Format(l.Unit), l.ConsumedTotal.Format(l.Unit), l.Limit.Format(l.Unit), l.FairShare.Format(l.Unit))
+		if l.HeldTotal > 0 {
+			out += fmt.Sprintf(", held %s of %s by all", l.Held.Format(l.Unit), l.HeldTotal.Format(l.Unit))
+		}
 		if l.HasProvider {
 			out += fmt.Sprintf(", %s; the provider says %s %%", l.Mode, l.ProviderUsed.Format(quota.Percent))
 			if l.ResetAt != 0 {

@@ -27,7 +27,7 @@ type excerpt struct {
 func (s *State) excerptOf(p *pool, others []ref) *excerpt {
 	x := &excerpt{State: State{
 		pos: Position{Seq: s.pos.Seq, Time: s.pos.Time}, logTime: s.logTime, settings: s.settings, counters: newCounters(),
-		plans: make(map[ref]planEntry),
+		holds: newHolds(), plans: make(map[ref]planEntry),
 	}}
 	x.connInfo.add() // place 0 is no connection
 	own := *p
@@ -46,12 +46,25 @@ func (s *State) excerptOf(p *pool, others []ref) *excerpt {
 		if plan, ok := s.plans[conn]; ok {
 			x.plans[ref(at)] = plan
 		}
+		x.takeHolds(s, conn, ref(at))
 		taken := x.takeKeys(s, conn, ref(at), wanted)
 		for _, m := range s.metersOf(conn) {
 			x.putMeter(len(x.metersOf(ref(at))), m.excerpt(ref(at), taken))
 		}
 	}
 	return x
+}
+
+// takeHolds copies the open holds of a connection.
+func (x *excerpt) takeHolds(s *State, from, to ref) {
+	if g := s.holds.group(pairKey{conn: from}); g != nil {
+		s.holds.each(g, ofConnection, func(was *hold) {
+			x.holds.add(hold{
+				id: was.id, pairKey: pairKey{conn: to, key: was.key, model: was.model},
+				amounts: was.amounts, end: was.end,
+			})
+		})
+	}
 }
 
 // takeKeys copies the pairs of the wanted keys, and returns whose there were.

@@ -195,19 +195,30 @@ func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq 
 		if qs[i].At != 0 {
 			into[i].Now = qs[i].At
 		}
-		s.gather(&qs[i], &into[i], &into[0])
+		var request idHash
+		if qs[i].Reserve {
+			request = requestOf(qs[i].APIKeyID, qs[i].RequestID)
+		}
+		s.gather(&qs[i], &into[i], &into[0], request)
 	}
-	if len(into) > 0 { // good for this state only
-		into[0].unlisted.pool = nil
-		into[0].attributed = attributed{}
+	if len(into) > 0 {
+		into[0].forgetShared()
 	}
 	return s.pos.Seq, s.logTime
 }
 
-func (s *State) gather(q *questions.Question, a, first *Asked) {
+// forgetShared forgets what is good for one state only.
+func (a *Asked) forgetShared() { a.unlisted.pool, a.attributed = nil, attributed{} }
+
+// gather takes in what one question depends on. Of one that reserves, the open
+// hold of the request is not counted.
+func (s *State) gather(q *questions.Question, a, first *Asked, request idHash) {
 	p, conn := s.asked(q)
 	a.UnknownPool = p == nil && q.Pool != ""
 	a.reader = reader{s: s, p: p, key: s.names.find(q.APIKeyID), ttl: s.settings.doc.SignalTTLMs()}
+	if q.Reserve {
+		a.reader.without = s.holds.byID[request]
+	}
 	allocation := -1
 	if p != nil {
 		if i, ok := p.alloc[a.reader.key]; ok {
@@ -232,6 +243,9 @@ func (s *State) gatherFacts(q *questions.Question, a *Asked, conn, allocation in
 		Threshold:  s.settings.doc.SaturationThreshold(),
 		SoftFactor: s.settings.doc.SoftDeprioritizeFactor(),
 		Explain:    q.Explain,
+	}
+	if q.Reserve {
+		f.RoomAt = s.roomAt(a.reader.without)
 	}
 	a.Pool = nil
 	if p := a.reader.p; p != nil {
@@ -258,13 +272,15 @@ func (s *State) asked(q *questions.Question) (p *pool, conn int) {
 
 // reader gives a question's facts from the state.
 type reader struct {
-	s      *State
-	p      *pool
-	key    ref // 0 = never seen: it has no counters
-	model  ref
-	name   string    // of the model
-	ttl    int64     // how long a signal stands, ms
-	others *unlisted // when the asker is one of the unlisted keys
+	s     *State
+	p     *pool
+	key   ref // 0 = never seen: it has no counters
+	model ref
+	// without is the place of the hold that the question would replace; 0 = none.
+	without uint32
+	name    string    // of the model
+	ttl     int64     // how long a signal stands, ms
+	others  *unlisted // when the asker is one of the unlisted keys
 	// What all keys caused on the connections that may answer; nil when nobody
 	// wants to know.
 	attributed *attributed
@@ -350,6 +366,3 @@ func (r *reader) Scoped(conn int, w quota.Window, dst []fairshare.Level) []fairs
 	}
 	return dst
 }
-
-// Holds implements fairshare.Counters; holds are not folded yet.
-func (r *reader) Holds(dst []fairshare.Hold) []fairshare.Hold { return dst }

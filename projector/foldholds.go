@@ -1,0 +1,133 @@
+package projector
+
+import (
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/questions"
+)
+
+// foldHold judges a hold at its place, by the code that answers questions, and
+// opens it when the answer is to let pass. Another hold of the request is not
+// counted, and is over whatever the verdict.
+func (s *State) foldHold(m *events.Message, index int, e *events.Event, n *identity) error {
+	if e.ConnectionID == "" {
+		return nil // a choice among several; it changes no state yet
+	}
+	_, settled, err := s.settled.find(n.request, s.logTime)
+	if err != nil {
+		return err
+	}
+	x := s.expected.take(e.ID)
+	a := &s.judging
+	if x != nil {
+		a = &x.Asked
+	}
+	s.gatherHold(e, n, a, x != nil && x.Question.Explain)
+	allowed := a.Facts.Judge(s.logTime).Allowed()
+	before := s.holds.byID[n.request]
+	if before != 0 {
+		s.holds.remove(before)
+	}
+	held := allowed && !settled && s.holds.len() < MaxHolds
+	if held {
+		s.openHold(e, n)
+	}
+	s.countHold(before != 0, held, allowed)
+	if x != nil {
+		x.Seq, x.Index, x.Held = m.Seq, index, held
+		s.judged = append(s.judged, x)
+	}
+	return nil
+}
+
+// gatherHold takes in what the verdict on a hold depends on, at log time.
+func (s *State) gatherHold(e *events.Event, n *identity, a *Asked, explain bool) {
+	q := questions.Question{
+		APIKeyID: e.APIKeyID, ConnectionID: e.ConnectionID, Model: e.Model, Estimate: e.Cost, Reserve: true, Explain: explain,
+	}
+	a.Now, a.MaxLagMs = s.logTime, s.settings.doc.MaxLagMs()
+	s.gather(&q, a, a, n.request)
+	a.forgetShared()
+}
+
+// openHold opens the hold of a request that has none.
+func (s *State) openHold(e *events.Event, n *identity) {
+	conn := s.connRef(e.ConnectionID)
+	s.noteProvider(conn, "")
+	s.holds.touch(s.holds.add(hold{
+		id: n.request, amounts: e.Cost, end: s.logTime + e.LeaseMs, lease: e.LeaseMs,
+		pairKey: pairKey{conn: conn, key: s.names.intern(e.APIKeyID), model: s.names.intern(e.Model)},
+	}))
+}
+
+// countHold counts a hold event by what became of it and of the hold before it.
+func (s *State) countHold(before, held, allowed bool) {
+	c := &s.counts.Holds
+	switch {
+	case held:
+		c.Opened++
+	case allowed:
+		c.Late++
+	default:
+		c.Refused++
+	}
+	switch {
+	case before && held:
+		c.Replaced++
+	case before:
+		c.Withdrawn++
+	}
+}
+
+// roomAt is the first instant at which there is room for one more hold beside
+// those that are open, 0 = now. One that is replaced makes room.
+func (s *State) roomAt(replaced uint32) int64 {
+	if s.holds.len() < MaxHolds || replaced != 0 {
+		return 0
+	}
+	return s.holds.at(s.holds.byEnd[0]).end
+}
+
+// settle ends the hold of a request whose consumption came, on whatever
+// connection, and remembers the request; a part of a consumption takes its
+// amounts off and begins the lease anew. Consumption that comes before its hold is
+// why every request is remembered, and not only those with a hold.
+func (s *State) settle(e *events.Event, n *identity) error {
+	if e.RequestID == "" {
+		return nil
+	}
+	at := s.holds.byID[n.request]
+	if e.Partial {
+		if at != 0 {
+			s.holds.lower(at, &e.Cost, s.logTime+s.holds.at(at).lease)
+		}
+		return nil
+	}
+	if at != 0 {
+		s.holds.remove(at)
+		s.counts.Holds.Settled++
+	}
+	// One entry for an hour: a second would lie beside the first or in its place, as
+	// the commits fall.
+	_, known, err := s.settled.find(n.request, s.logTime)
+	if err == nil && !known {
+		s.settled.add(n.request, contentHash{}, s.logTime)
+	}
+	return err
+}
+
+// release ends the hold of a request that was given up, and remembers nothing: the
+// request may be tried again under the same id.
+func (s *State) release(n *identity) {
+	if at := s.holds.byID[n.request]; at != 0 {
+		s.holds.remove(at)
+		s.counts.Holds.Released++
+	}
+}
+
+// expireHolds ends the holds whose lease is over at log time.
+func (s *State) expireHolds() {
+	for h := s.holds; len(h.byEnd) > 0 && h.at(h.byEnd[0]).end <= s.logTime; {
+		h.remove(h.byEnd[0])
+		s.counts.Holds.Expired++
+	}
+}
