@@ -45,6 +45,16 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // Decide implements natsapi.Decider and httpapi.Decider.
 func (e *Engine) Decide(ctx context.Context, qs []questions.Question, rs []questions.Reply) {
+	e.ask(ctx, qs, rs, false)
+}
+
+// Preview implements httpapi.Decider.
+func (e *Engine) Preview(ctx context.Context, qs []questions.Question, rs []questions.Reply) {
+	e.ask(ctx, qs, rs, true)
+}
+
+// ask answers from the view. A preview leaves no trace: no figure, no row.
+func (e *Engine) ask(ctx context.Context, qs []questions.Question, rs []questions.Reply, preview bool) {
 	p := e.current.Load()
 	if p == nil {
 		for i := range rs {
@@ -63,7 +73,13 @@ func (e *Engine) Decide(ctx context.Context, qs []questions.Question, rs []quest
 	behind, silent := p.loop.Lag(clock)
 	view := view{seq: seq, behind: behind, silent: silent}
 	for i := range qs {
-		e.answer(&qs[i], &s.asked[i], &rs[i], &view, s)
+		q, a, r := &qs[i], &s.asked[i], &rs[i]
+		if q.Reserve && !preview {
+			r.Err = &questions.Error{Code: questions.CodeInvalid, Message: "reserve: holds are not available in this version; ask without it and publish what was consumed"}
+		}
+		if judged := e.answer(q, a, r, &view, s); !preview {
+			e.note(q, a, r, judged)
+		}
 	}
 }
 
@@ -91,19 +107,18 @@ func (e *Engine) await(ctx context.Context, p *projection, qs []questions.Questi
 	_ = p.loop.Wait(ctx, last.MinSeq)
 }
 
-// answer fills in the reply to one question.
-func (e *Engine) answer(q *questions.Question, a *projector.Asked, r *questions.Reply, v *view, s *scratch) {
+// answer fills in the reply to one question, and returns the reason that the
+// rules gave.
+func (e *Engine) answer(q *questions.Question, a *projector.Asked, r *questions.Reply, v *view, s *scratch) (judged fairshare.Reason) {
 	switch {
-	case q.Reserve:
-		r.Err = &questions.Error{Code: questions.CodeInvalid, Message: "reserve: holds are not available in this version; ask without it and publish what was consumed"}
+	case r.Err != nil:
 	case a.UnknownPool:
 		r.Err = &questions.Error{Code: questions.CodeInvalid, Message: "pool: there is no pool " + strconv.Quote(q.Pool) + "; list the pools for their ids"}
 	case q.At != 0 && a.Facts.Later(q.At):
 		r.Err = &questions.Error{Code: questions.CodeAtTooOld, Message: "at: the state has moved on beyond that time; a replay of the log can answer for it"}
 	}
 	if r.Err != nil {
-		e.metrics.refused.Inc()
-		return
+		return judged
 	}
 	d := a.Facts.Decide(a.Now)
 	r.DecisionID = e.ids.next()
@@ -123,7 +138,16 @@ func (e *Engine) answer(q *questions.Question, a *projector.Asked, r *questions.
 			r.Dimensions = a.Facts.Explain(d.Connection, a.Now, r.Dimensions)
 		}
 	}
-	e.metrics.count(d.Reason, r)
+	return d.Reason
+}
+
+// note counts an answer, and tells of it when it blocks.
+func (e *Engine) note(q *questions.Question, a *projector.Asked, r *questions.Reply, judged fairshare.Reason) {
+	if r.Err != nil {
+		e.metrics.refused.Inc()
+		return
+	}
+	e.metrics.count(judged, r)
 	if q.At == 0 && (!r.Allow || r.WouldBlock) { // of another time, nobody was blocked
 		e.blocks.add(q, a, r, e.now())
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"sync"
@@ -37,23 +38,31 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request) error {
 	q := askings.Get().(*asking)
 	defer q.keep()
 	enc := m.encoding(data)
-	if fail := q.req.Decode(data, enc); fail != nil {
-		q.out = questions.AppendError(q.out[:0], enc, fail)
-		writeBody(w, fail.Status(), enc.ContentType(), q.out)
-		return nil
-	}
-	a.allowWait(w, q.req.Questions)
-	status := q.ask(a.engine, r, enc)
-	writeBody(w, status, enc.ContentType(), q.out)
+	q.serve(w, r, enc, q.req.Decode(data, enc), a.engine.Decide)
 	return nil
 }
 
+// answering is a method of Decider.
+type answering func(ctx context.Context, qs []questions.Question, rs []questions.Reply)
+
+// serve answers what was read, or says why it could not be.
+func (q *asking) serve(w http.ResponseWriter, r *http.Request, enc wire.Encoding, fail *questions.Error, answer answering) {
+	if fail != nil {
+		q.out = questions.AppendError(q.out[:0], enc, fail)
+		writeBody(w, fail.Status(), enc.ContentType(), q.out)
+		return
+	}
+	allowWait(w, q.req.Questions)
+	status := q.ask(r.Context(), enc, answer)
+	writeBody(w, status, enc.ContentType(), q.out)
+}
+
 // ask puts the questions and encodes the answer.
-func (q *asking) ask(d Decider, r *http.Request, enc wire.Encoding) (status int) {
+func (q *asking) ask(ctx context.Context, enc wire.Encoding, answer answering) (status int) {
 	n := len(q.req.Questions)
 	q.replies = slices.Grow(q.replies[:0], n)[:n] // empty: keep has cleared them
 	if n > 0 {
-		d.Decide(r.Context(), q.req.Questions, q.replies)
+		answer(ctx, q.req.Questions, q.replies)
 	}
 	q.out = q.req.Append(q.out[:0], enc, q.replies)
 	if !q.req.IsArray && q.replies[0].Err != nil {
@@ -70,14 +79,21 @@ func (q *asking) keep() {
 	}
 }
 
+// usualWait is what every question may wait without being asked: for its minSeq,
+// and then for the verdict on its hold.
+const usualWait = 2 * questions.DefaultMaxWaitMs
+
 // allowWait moves the end of writing behind the longest wait that a caller
-// asked for.
-func (a *api) allowWait(w http.ResponseWriter, qs []questions.Question) {
-	var wait int64
+// asked for. A question that reserves may wait its maxWaitMs twice.
+func allowWait(w http.ResponseWriter, qs []questions.Question) {
+	var seq, verdict int64
 	for i := range qs {
-		wait = max(wait, qs[i].Wait())
+		seq = max(seq, qs[i].Wait())
+		if qs[i].Reserve {
+			verdict = max(verdict, qs[i].Wait())
+		}
 	}
-	if wait > questions.DefaultMaxWaitMs {
+	if wait := seq + verdict; wait > usualWait {
 		end := time.Now().Add(writeTimeout + time.Duration(wait)*time.Millisecond)
 		// A writer that has no deadlines, in a test of the handler alone, is never late.
 		_ = http.NewResponseController(w).SetWriteDeadline(end)

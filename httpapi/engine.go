@@ -17,6 +17,10 @@ type Decider interface {
 	// Decide answers qs[i] into rs[i], all from one state. What cannot be
 	// answered has its Err set.
 	Decide(ctx context.Context, qs []questions.Question, rs []questions.Reply)
+	// Preview answers as Decide would, and leaves no trace: it holds nothing,
+	// counts nothing and logs nothing. A question that reserves is judged as if it
+	// took the place of its own hold.
+	Preview(ctx context.Context, qs []questions.Question, rs []questions.Reply)
 }
 
 // State says how far the fold is.

@@ -58,6 +58,13 @@ func (d *double) Decide(_ context.Context, qs []questions.Question, rs []questio
 	}
 }
 
+func (d *double) Preview(ctx context.Context, qs []questions.Question, rs []questions.Reply) {
+	d.Decide(ctx, qs, rs)
+	for i := range rs {
+		rs[i].DecisionID = "preview"
+	}
+}
+
 func (d *double) State(ctx context.Context, minSeq uint64, digest bool) (State, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -33,7 +33,11 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body := newEventBody(m, m.encoding(data), r.Header, binary)
+	return a.publishBody(w, r, data, newEventBody(m, m.encoding(data), r.Header, binary))
+}
+
+// publishBody publishes the events of a body that was read whole.
+func (a *api) publishBody(w http.ResponseWriter, r *http.Request, data []byte, body *eventBody) error {
 	items, isArray, err := body.split(data)
 	if err != nil {
 		return err
@@ -56,6 +60,8 @@ type eventBody struct {
 	binary bool                // one CloudEvent, whose attributes are in header
 	header map[string][]string // of a message that holds one of the events
 	item   []events.Item       // room for one
+
+	releases bool // an event without a type is a release, and there is no other
 }
 
 func newEventBody(m media, enc wire.Encoding, h http.Header, binary bool) *eventBody {
@@ -87,6 +93,8 @@ func (b *eventBody) split(data []byte) (items [][]byte, isArray bool, err error)
 		return nil, false, invalid("the body is no array, but its content type is a batch: send an array of CloudEvents")
 	case isArray && len(items) == 0:
 		return nil, false, invalid("the array is empty: send at least one event")
+	case b.releases && len(items) > maxReleases:
+		return nil, false, tooLarge("the array has more than 1,000 releases: split it")
 	case len(items) > maxArray:
 		return nil, false, tooLarge("the array has more than 100,000 events: split it, or stream events as application/x-ndjson")
 	}
@@ -163,17 +171,21 @@ func (b *eventBody) decode(raw []byte) (e *events.Event, id string, f *fault) {
 }
 
 // kindOf finds out what kind of event it is: its type says so, and without one
-// it is a consumption.
+// it is a consumption, or a release where there is nothing else.
 func (b *eventBody) kindOf(raw []byte) (events.Kind, *fault) {
 	if !b.binary && bytes.HasPrefix(raw, []byte("[")) {
 		return 0, invalid("the event is an array, not an object")
 	}
 	name := b.typeOf(raw)
-	if name.Kind == wire.Absent || name.Kind == wire.Null {
-		return events.Consumption, nil
-	}
+	absent := name.Kind == wire.Absent || name.Kind == wire.Null
 	kind, ok := events.ParseKind(name.Text)
 	switch {
+	case absent && b.releases:
+		return events.Release, nil
+	case absent:
+		return events.Consumption, nil
+	case b.releases && (name.Kind != wire.String || kind != events.Release):
+		return 0, invalid("type is " + quote(name.Text) + ": here it is quota.release, or left out; POST /api/quota/events takes other events")
 	case name.Kind != wire.String || !ok:
 		return 0, invalid("type is " + quote(name.Text) + ": use quota.consumption, quota.saturation, quota.adjustment or quota.release")
 	case kind > events.Release:

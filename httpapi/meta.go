@@ -26,7 +26,7 @@ const (
 func metaOf(r *http.Request) (Meta, wire.Faults) {
 	q := newQuery(r)
 	trial := q.flag("dryRun")
-	q.only("dryRun")
+	q.only("a change", "dryRun")
 	faults := q.faults
 	m := Meta{Actor: r.Header.Get(headerActor), Reason: r.Header.Get(headerReason)}
 	if m.Actor != "" {

@@ -67,11 +67,12 @@ func (q *query) flag(name string) bool {
 	return text == "true"
 }
 
-// only makes parameters of other names faults.
-func (q *query) only(names ...string) {
+// only makes parameters of other names faults; what says whose parameters these
+// are.
+func (q *query) only(what string, names ...string) {
 	for _, name := range slices.Sorted(maps.Keys(q.values)) {
 		if !slices.Contains(names, name) {
-			q.faults.Add(wire.Show(name), "is no parameter of a change: use "+strings.Join(names, ", "))
+			q.faults.Add(wire.Show(name), "is no parameter of "+what+": use "+strings.Join(names, ", "))
 		}
 	}
 }

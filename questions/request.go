@@ -48,6 +48,13 @@ func (r *Request) Decode(data []byte, enc wire.Encoding) *Error {
 	return r.readTree(data, enc)
 }
 
+// Read reads one question that is parsed already, such as the parameters of a
+// URL. One that cannot be read is "invalid".
+func (r *Request) Read(v wire.Value) *Error {
+	r.reset()
+	return r.readQuestion(v)
+}
+
 func (r *Request) reset() {
 	clear(r.Questions) // so that a small message does not keep a large one's text
 	clear(r.Bad)

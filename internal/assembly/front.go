@@ -17,14 +17,14 @@ func (front) Ready() bool { return true }
 // eventsOnly leaves those paths of the HTTP door that need no fold.
 func eventsOnly(h http.Handler) http.Handler {
 	mux := http.NewServeMux()
-	for _, path := range []string{"/api/quota/events", "/healthz", "/readyz", "/metrics"} {
+	for _, path := range []string{"/api/quota/events", "/api/quota/release", "/healthz", "/readyz", "/metrics"} {
 		mux.Handle(path, h)
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusNotFound)
 		// A caller that is gone does not read it.
-		_, _ = io.WriteString(w, `{"error":{"message":"path: this program only takes events, at /api/quota/events: ask a decider for anything else",`+
+		_, _ = io.WriteString(w, `{"error":{"message":"path: this program only takes events, at /api/quota/events and /api/quota/release: ask a decider for anything else",`+
 			`"type":"not_found_error","code":"not-found"}}`+"\n")
 	})
 	return mux
