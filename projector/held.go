@@ -154,9 +154,18 @@ func (s *State) HoldOpen(apiKeyID, requestID string) bool {
 	return s.holds.byID[request] != 0
 }
 
-// HoldsOpen returns how many holds are open.
-func (s *State) HoldsOpen() int {
+// HoldStats are figures of the open holds.
+type HoldStats struct {
+	Open     int
+	FirstEnd int64 // of the lease that ends first, epoch ms; 0 = none is open
+}
+
+// Holds returns figures of the open holds.
+func (s *State) Holds() (x HoldStats) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.holds.len()
+	if x.Open = s.holds.len(); x.Open > 0 {
+		x.FirstEnd = s.holds.at(s.holds.byEnd[0]).end
+	}
+	return x
 }

@@ -98,7 +98,7 @@ func (x *transcript) look(d *datadriven.TestData) string {
 	case "meters":
 		out = x.records("MK")
 	case "holds":
-		out = append(out, fmt.Sprintf("%d open", x.state.HoldsOpen()))
+		out = append(out, fmt.Sprintf("%d open", x.state.Holds().Open))
 		out = append(out, x.records("HS")...)
 	case "config":
 		out = append(out, fmt.Sprintf("last change: %d", x.state.LastConfig()))
