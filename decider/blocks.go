@@ -2,36 +2,18 @@ package decider
 
 import (
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/quotashare/quotashare/httpapi"
-	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 )
 
 const (
+	// maxBlocks is how many of the newest blocks those who watch may look back at.
 	maxBlocks = 256
 	// blockSpan is how long equal blocks are one row, in ms. A row is shown when
 	// it is over, so that it is shown once.
 	blockSpan = 1000
 )
-
-// blocks are the newest rows of requests that were blocked. Nobody waits here: a
-// block that finds the rows in use is counted as missed. Allows never come here.
-type blocks struct {
-	missed atomic.Uint64
-
-	mu   sync.Mutex
-	last uint64 // number of the newest row
-	rows [maxBlocks]blockRow
-	open map[blockKey]uint64 // number of the newest row of each key
-}
-
-type blockRow struct {
-	blockKey
-	httpapi.Block
-}
 
 // blockKey is what equal blocks have in common.
 type blockKey struct {
@@ -41,71 +23,55 @@ type blockKey struct {
 	would                 bool
 }
 
-func (b *blocks) at(seq uint64) *blockRow { return &b.rows[seq%maxBlocks] }
-
-// add takes in an answer that blocks, or would; now is epoch ms.
-func (b *blocks) add(q *questions.Question, a *projector.Asked, r *questions.Reply, now int64) {
-	if !b.mu.TryLock() {
-		b.missed.Add(1)
-		return
-	}
-	defer b.mu.Unlock()
-	key := blockKey{key: q.APIKeyID, connection: q.ConnectionID, reason: r.Reason, binding: r.Binding, would: r.WouldBlock}
-	if a.Pool != nil {
-		key.pool = a.Pool.ID
-	}
-	if seq := b.open[key]; seq != 0 && !over(b.at(seq).Time, now) {
-		row := b.at(seq)
-		row.Count++
-		if row.Model != q.Model {
-			row.Model = "" // that of one would be taken for that of all
-		}
-		return
-	}
-	b.push(key, q, r, now)
+func blockKeyOf(q *questions.Question, pool string, r *questions.Reply) blockKey {
+	return blockKey{key: q.APIKeyID, connection: q.ConnectionID, pool: pool, reason: r.Reason, binding: r.Binding, would: r.WouldBlock}
 }
 
-// over reports whether a row that began at that time takes nothing more in. A
-// clock that was set back ends it too: it would stay open until then.
-func over(began, now int64) bool { return now < began || now >= began+blockSpan }
+// recent are the newest rows that block, by number.
+type recent struct {
+	last uint64 // number of the newest row
+	rows [maxBlocks]*row
+}
 
-// push begins a row in the place of the oldest. Texts of a question are parts
-// of a message, which they would keep.
-func (b *blocks) push(key blockKey, q *questions.Question, r *questions.Reply, now int64) {
-	key.key, key.connection = strings.Clone(key.key), strings.Clone(key.connection)
-	key.binding.Model = strings.Clone(key.binding.Model)
+func (b *recent) at(seq uint64) **row { return &b.rows[seq%maxBlocks] }
+
+// push numbers a row and puts it in the place of the oldest.
+func (b *recent) push(r *row) {
 	b.last++
-	row := b.at(b.last)
-	if b.open[row.blockKey] == row.Seq {
-		delete(b.open, row.blockKey)
-	}
-	row.blockKey = key
-	row.Block = httpapi.Block{
-		Seq: b.last, Time: now, APIKeyID: key.key, ConnectionID: key.connection, PoolID: key.pool,
-		Model: strings.Clone(q.Model), Reason: key.reason, Binding: key.binding, HasBinding: r.HasBinding,
-		RetryAt: r.RetryAt, DecisionID: r.DecisionID, Count: 1, WouldBlock: key.would,
-	}
-	if b.open == nil {
-		b.open = make(map[blockKey]uint64, maxBlocks)
-	}
-	b.open[key] = b.last
+	r.block = b.last
+	*b.at(b.last) = r
 }
 
 // after returns the rows after that number which are over at now, oldest first.
-func (b *blocks) after(seq uint64, now int64) (list []httpapi.Block) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (b *recent) after(seq uint64, now int64) (list []httpapi.Block) {
 	if b.last > maxBlocks {
 		seq = max(seq, b.last-maxBlocks)
 	}
-	for seq++; seq <= b.last && over(b.at(seq).Time, now); seq++ {
-		list = append(list, b.at(seq).Block)
+	for seq++; seq <= b.last; seq++ {
+		r := *b.at(seq)
+		if !over(r.Time, now) {
+			break
+		}
+		list = append(list, r.shown())
 	}
 	return list
+}
+
+// shown is the row as those who watch see it.
+func (r *row) shown() httpapi.Block {
+	b := httpapi.Block{
+		Seq: r.block, Time: r.Time, APIKeyID: r.Question.APIKeyID, ConnectionID: r.Question.ConnectionID, PoolID: r.PoolID,
+		Reason: r.Reply.Reason, Binding: r.Reply.Binding, HasBinding: r.Reply.HasBinding,
+		RetryAt: r.Reply.RetryAt, DecisionID: r.Reply.DecisionID, Count: r.Count, WouldBlock: r.Reply.WouldBlock,
+	}
+	if !r.models {
+		b.Model = r.Question.Model
+	}
+	return b
 }
 
 // Process implements httpapi.Watched.
 func (e *Engine) Process() string { return strings.TrimSuffix(e.ids.prefix, "-") }
 
 // Blocks implements httpapi.Watched.
-func (e *Engine) Blocks(after uint64) []httpapi.Block { return e.blocks.after(after, e.now()) }
+func (e *Engine) Blocks(after uint64) []httpapi.Block { return e.decisions.after(after, e.now()) }

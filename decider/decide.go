@@ -77,8 +77,8 @@ func (e *Engine) ask(ctx context.Context, qs []questions.Question, rs []question
 		if q.Reserve && !preview {
 			r.Err = &questions.Error{Code: questions.CodeInvalid, Message: "reserve: holds are not available in this version; ask without it and publish what was consumed"}
 		}
-		if judged := e.answer(q, a, r, &view, s); !preview {
-			e.note(q, a, r, judged)
+		if d := e.answer(q, a, r, &view, s); !preview {
+			e.note(q, a, r, &d, questions.FromView)
 		}
 	}
 }
@@ -107,9 +107,8 @@ func (e *Engine) await(ctx context.Context, p *projection, qs []questions.Questi
 	_ = p.loop.Wait(ctx, last.MinSeq)
 }
 
-// answer fills in the reply to one question, and returns the reason that the
-// rules gave.
-func (e *Engine) answer(q *questions.Question, a *projector.Asked, r *questions.Reply, v *view, s *scratch) (judged fairshare.Reason) {
+// answer fills in the reply to one question, and returns what the rules gave.
+func (e *Engine) answer(q *questions.Question, a *projector.Asked, r *questions.Reply, v *view, s *scratch) (d fairshare.Answer) {
 	switch {
 	case r.Err != nil:
 	case a.UnknownPool:
@@ -118,9 +117,9 @@ func (e *Engine) answer(q *questions.Question, a *projector.Asked, r *questions.
 		r.Err = &questions.Error{Code: questions.CodeAtTooOld, Message: "at: the state has moved on beyond that time; a replay of the log can answer for it"}
 	}
 	if r.Err != nil {
-		return judged
+		return d
 	}
-	d := a.Facts.Decide(a.Now)
+	d = a.Facts.Decide(a.Now)
 	r.DecisionID = e.ids.next()
 	r.RequestID = q.RequestID
 	r.AsOf = questions.AsOf{Seq: v.seq, Time: a.Now, LagMs: v.behind}
@@ -138,19 +137,18 @@ func (e *Engine) answer(q *questions.Question, a *projector.Asked, r *questions.
 			r.Dimensions = a.Facts.Explain(d.Connection, a.Now, r.Dimensions)
 		}
 	}
-	return d.Reason
+	return d
 }
 
-// note counts an answer, and tells of it when it blocks.
-func (e *Engine) note(q *questions.Question, a *projector.Asked, r *questions.Reply, judged fairshare.Reason) {
+// note counts an answer, and records it; index is the place of the hold's event
+// in its message when the fold judged it, else questions.FromView.
+func (e *Engine) note(q *questions.Question, a *projector.Asked, r *questions.Reply, d *fairshare.Answer, index int) {
 	if r.Err != nil {
 		e.metrics.refused.Inc()
 		return
 	}
-	e.metrics.count(judged, r)
-	if q.At == 0 && (!r.Allow || r.WouldBlock) { // of another time, nobody was blocked
-		e.blocks.add(q, a, r, e.now())
-	}
+	e.metrics.count(d.Reason, r)
+	e.record(q, a, r, d.Connection, index)
 }
 
 // judged fills in what the judgement says.

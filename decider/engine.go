@@ -49,7 +49,9 @@ type Engine struct {
 	server  *natsapi.Server // one for all projections, so that its counts go on
 	metrics *Metrics
 	writing chan struct{} // one for who writes configuration
-	blocks  blocks
+	// decisions are what was answered, for the decision log and those who watch.
+	decisions       *decisions
+	changeDecisions func(*decisionsWriter) // nil but in tests
 }
 
 // projection is one state with what keeps it current. A rebuilt state is a new
@@ -71,6 +73,7 @@ func New(o Options) (*Engine, error) {
 	}
 	e := &Engine{o: o, js: js, now: func() int64 { return time.Now().UnixMilli() }, ids: newDecisionIDs(), from: thisProcess(), ready: newGate()}
 	e.writing = make(chan struct{}, 1)
+	e.decisions = newDecisions(e.Process())
 	e.server = natsapi.New(natsapi.Config{Conn: o.Conn, Decider: e, Version: o.Version, Logger: o.Log})
 	e.metrics = newMetrics(e)
 	return e, nil
@@ -86,6 +89,11 @@ const (
 // Run keeps a projection until the context ends, and then returns nil with
 // everything folded also committed.
 func (e *Engine) Run(ctx context.Context) error {
+	stop, err := e.startDecisions()
+	if err != nil {
+		return fmt.Errorf("decider: %w", err)
+	}
+	defer stop()
 	wait := firstRetry
 	for {
 		began := time.Now()

@@ -68,6 +68,7 @@ var (
 	appliedDesc = prometheus.NewDesc("quotashare_applied_seq", "Stream sequence of the last message folded.", nil, nil)
 	natsDesc    = prometheus.NewDesc("quotashare_nats_total", "What came in on quota.decide over NATS, by what became of it.", []string{"outcome"}, nil)
 	missedDesc  = prometheus.NewDesc("quotashare_blocks_missed_total", "Blocks that the list of the newest ones could not take in at once.", nil, nil)
+	rowsDesc    = prometheus.NewDesc("quotashare_decision_rows_total", "Rows of the decision log, by what became of them.", []string{"outcome"}, nil)
 	lagDesc     = prometheus.NewDesc("quotashare_fold_lag_seconds", "Age of the oldest message not yet folded.", nil, nil)
 	readyDesc   = prometheus.NewDesc("quotashare_ready", "1 while questions are answered over NATS.", nil, nil)
 )
@@ -105,7 +106,10 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 			ch <- prometheus.MustNewConstMetric(natsDesc, prometheus.CounterValue, float64(n), name)
 		}
 	})
-	ch <- prometheus.MustNewConstMetric(missedDesc, prometheus.CounterValue, float64(m.engine.blocks.missed.Load()))
+	ch <- prometheus.MustNewConstMetric(missedDesc, prometheus.CounterValue, float64(m.engine.decisions.missedBlocks.Load()))
+	m.engine.decisions.each(func(outcome string, n uint64) {
+		ch <- prometheus.MustNewConstMetric(rowsDesc, prometheus.CounterValue, float64(n), outcome)
+	})
 	ready := 0.0
 	if m.engine.Ready() {
 		ready = 1

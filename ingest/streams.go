@@ -13,8 +13,13 @@ import (
 )
 
 // DecisionsStream is where decisions go as they were answered. It belongs to
-// nobody's fold; the two others are named where events are.
-const DecisionsStream = "QUOTA_DECISIONS"
+// nobody's fold; the two others are named where events are. After the prefix
+// comes the connection, escaped as in the subjects of configuration, so that those
+// of one are found without reading all.
+const (
+	DecisionsStream = "QUOTA_DECISIONS"
+	DecisionsPrefix = "quota.decisions."
+)
 
 // The bounds of what is kept. Retention purges earlier; MaxAge is what holds
 // when nobody runs the purge.
@@ -74,7 +79,7 @@ func Configs(retentionDays, replicas int) []jetstream.StreamConfig {
 		{
 			Name:        DecisionsStream,
 			Description: "quotashare: decisions as they were answered",
-			Subjects:    []string{"quota.decisions.>"},
+			Subjects:    []string{DecisionsPrefix + ">"},
 			MaxAge:      decisionAge,
 			MaxBytes:    decisionCap,
 			Duplicates:  duplicates,

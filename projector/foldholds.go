@@ -44,7 +44,7 @@ func (s *State) gatherHold(e *events.Event, n *identity, a *Asked, explain bool)
 	q := questions.Question{
 		APIKeyID: e.APIKeyID, ConnectionID: e.ConnectionID, Model: e.Model, Estimate: e.Cost, Reserve: true, Explain: explain,
 	}
-	a.Now, a.MaxLagMs = s.logTime, s.settings.doc.MaxLagMs()
+	a.Now, a.MaxLagMs, a.SampleRate = s.logTime, s.settings.doc.MaxLagMs(), s.settings.doc.DecisionSampleRate()
 	s.gather(&q, a, a, n.request)
 	a.forgetShared()
 }

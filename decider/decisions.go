@@ -1,0 +1,201 @@
+package decider
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/questions"
+)
+
+// maxWaiting bounds the rows that wait to be published. They are made at most
+// once a second for each key, and leave every second: so many are of thousands
+// of keys that are blocked, or of an outage. The newest are kept, as those who
+// look for what happens want them.
+const maxWaiting = 8192
+
+// decisions are the rows of answers, on their way to those who watch and to the
+// decision log. No answer waits for them: what finds the rows in use is counted.
+type decisions struct {
+	process string
+	bell    chan struct{} // there are rows to publish
+
+	// What became of rows, beside being stored.
+	missedBlocks, missedAllows atomic.Uint64 // found the rows in use, at once
+	displaced                  atomic.Uint64 // made way for newer ones
+	stored, dropped            atomic.Uint64 // the broker took them, or did not
+
+	mu     sync.Mutex
+	recent recent
+	open   map[blockKey]*row // those that equal blocks may still join
+	// waiting are not published yet, flight are; either is oldest first. The
+	// flight has a number, and all rows of smaller ones are stored or given up.
+	waiting, flight []*row
+	number          uint64
+}
+
+// row is one answer, or equal blocks within a second.
+type row struct {
+	questions.Record
+	block  uint64 // number among those that block; 0 = it does not
+	models bool   // they named several: that of one would be taken for that of all
+}
+
+func newDecisions(process string) *decisions {
+	return &decisions{process: process, bell: make(chan struct{}, 1), open: map[blockKey]*row{}, number: 1}
+}
+
+// record takes an answer in, if it is one to be recorded: every one that blocks,
+// or would, and of the others a sample. connection is that of fairshare.Answer,
+// and index the hold's place in its message, or questions.FromView. An answer
+// about another time is none: nobody was blocked.
+func (e *Engine) record(q *questions.Question, a *projector.Asked, r *questions.Reply, connection, index int) {
+	if q.At != 0 {
+		return
+	}
+	blocks := !r.Allow || r.WouldBlock
+	if !blocks && !sampled(q, a, r) {
+		return
+	}
+	asked := about{index: index, connection: q.ConnectionID}
+	if a.Pool != nil {
+		asked.pool = a.Pool.ID
+		if connection >= 0 && connection < len(a.Pool.Connections) {
+			asked.connection = a.Pool.Connections[connection].ConnectionID
+		}
+	}
+	e.decisions.add(q, r, &asked, e.now())
+}
+
+func sampled(q *questions.Question, a *projector.Asked, r *questions.Reply) bool {
+	id := q.RequestID
+	if id == "" {
+		id = r.DecisionID
+	}
+	return questions.Sampled(q.APIKeyID, id, a.SampleRate)
+}
+
+// about is what an answer is about that neither question nor reply say.
+type about struct {
+	index            int
+	connection, pool string
+}
+
+// add takes in an answer at now, epoch ms.
+func (d *decisions) add(q *questions.Question, r *questions.Reply, a *about, now int64) {
+	blocks := !r.Allow || r.WouldBlock
+	if !d.mu.TryLock() {
+		if blocks {
+			d.missedBlocks.Add(1)
+		} else {
+			d.missedAllows.Add(1)
+		}
+		return
+	}
+	defer d.mu.Unlock()
+	if !blocks {
+		d.push(q, r, a, now)
+		return
+	}
+	key := blockKeyOf(q, a.pool, r)
+	if have := d.open[key]; have != nil && !over(have.Time, now) {
+		have.Count++
+		have.models = have.models || have.Question.Model != q.Model
+		return
+	}
+	made := d.push(q, r, a, now)
+	d.recent.push(made)
+	d.open[blockKeyOf(&made.Question, made.PoolID, &made.Reply)] = made
+}
+
+// over reports whether a row that began at that time takes nothing more in. A
+// clock that was set back ends it too: it would stay open until then.
+func over(began, now int64) bool { return now < began || now >= began+blockSpan }
+
+func (d *decisions) push(q *questions.Question, r *questions.Reply, a *about, now int64) *row {
+	if len(d.waiting) == maxWaiting {
+		d.shut(d.waiting[0])
+		d.waiting = d.waiting[1:]
+		d.displaced.Add(1)
+	}
+	made := &row{Record: questions.Keep(q, r)}
+	made.Time, made.Index, made.Process = now, a.index, d.process
+	made.ConnectionID, made.PoolID = a.connection, a.pool
+	if a.connection == q.ConnectionID {
+		made.ConnectionID = made.Question.ConnectionID // not the message's text
+	}
+	d.waiting = append(d.waiting, made)
+	select {
+	case d.bell <- struct{}{}:
+	default:
+	}
+	return made
+}
+
+// shut makes equal blocks begin a new row.
+func (d *decisions) shut(r *row) {
+	key := blockKeyOf(&r.Question, r.PoolID, &r.Reply)
+	if r.block != 0 && d.open[key] == r {
+		delete(d.open, key)
+	}
+}
+
+// after returns the blocks after that number which are over at now.
+func (d *decisions) after(seq uint64, now int64) []httpapi.Block {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.recent.after(seq, now)
+}
+
+// take makes the rows that are over at now, or all, the flight. It ends with
+// landed, before the next take.
+func (d *decisions) take(now int64, all bool) (flight []*row, number uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := 0
+	for n < len(d.waiting) && (all || over(d.waiting[n].Time, now)) {
+		d.shut(d.waiting[n])
+		n++
+	}
+	d.flight = d.waiting[:n:n]
+	d.waiting = append([]*row(nil), d.waiting[n:]...)
+	return d.flight, d.number
+}
+
+// landed says that nothing more becomes of the flight.
+func (d *decisions) landed() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.flight = nil
+	d.number++
+}
+
+// empty reports whether no row waits.
+func (d *decisions) empty() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.waiting) == 0
+}
+
+// unstored returns what is not known to be stored, the newest first, and the
+// number of the first flight that it may be stored with.
+func (d *decisions) unstored() (list []questions.Record, number uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := len(d.waiting) - 1; i >= 0; i-- {
+		list = append(list, d.waiting[i].Record)
+	}
+	for i := len(d.flight) - 1; i >= 0; i-- {
+		list = append(list, d.flight[i].Record)
+	}
+	return list, d.number
+}
+
+// each gives what became of rows; all but the stored ones are lost.
+func (d *decisions) each(f func(outcome string, n uint64)) {
+	f("stored", d.stored.Load())
+	f("missed", d.missedBlocks.Load()+d.missedAllows.Load())
+	f("displaced", d.displaced.Load())
+	f("dropped", d.dropped.Load())
+}
