@@ -37,6 +37,24 @@ func (b *book) Scoped(conn int, w quota.Window, dst []Level) []Level {
 	return append(dst, b.conns[conn].scoped[w]...)
 }
 
+func (b *book) Held(u quota.Unit, most quota.Amount, whose Whose, now int64) quota.Amount {
+	return heldOf(b.holds, u, most, whose, now)
+}
+
+// heldOf adds the holds up one by one.
+func heldOf(holds []Hold, u quota.Unit, most quota.Amount, whose Whose, now int64) (sum quota.Amount) {
+	for _, h := range holds {
+		counts := map[Whose]bool{OfAll: true, OfAsker: h.Key, OfAskersModel: h.Model}[whose]
+		if amount := h.Amounts[u]; counts && now < h.End {
+			if most > 0 && amount > most {
+				amount = most
+			}
+			sum += amount
+		}
+	}
+	return sum
+}
+
 func (b *book) Holds(dst []Hold) []Hold { return append(dst, b.holds...) }
 
 // ask returns a question of the key with the default settings.

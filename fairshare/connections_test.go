@@ -18,7 +18,7 @@ func TestConnectionsAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q, b := drawQuestion(t)
 		f := gather(q, b, rapidNow)
-		now := rapidNow + max(0, nearNow.Draw(t, "later"))
+		now := drawLater(t, f, b)
 		tw := &twin{q, b, q.Connection, now}
 		for i, d := range f.Explain(q.Connection, now, nil) {
 			uses := f.Connections(i, now, nil)

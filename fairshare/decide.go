@@ -22,13 +22,13 @@ type Answer struct {
 // the pool if several do.
 func (f *Facts) Decide(now int64) Answer {
 	if f.conns == 0 {
-		return Answer{Verdict: f.verdict(0, now), Connection: AnyConnection}
+		return Answer{Verdict: f.verdict(0, now), Connection: AnyConnection, RetryMs: f.wait(now, 0, 0)}
 	}
 	f.measure(now)
 	f.free = f.free[:0]
 	a := Answer{Connection: f.q.Connection}
 	for conn := range f.conns {
-		v := f.verdict(conn, now)
+		v := f.verdictOf(conn, now)
 		free := !v.Reason.Blocks()
 		if conn == f.q.Connection || free && a.Connection == AnyConnection {
 			a.Connection, a.Verdict = conn, v
@@ -54,7 +54,16 @@ func (f *Facts) Judge(now int64) Verdict {
 	if f.q.Connection == AnyConnection {
 		return f.Decide(now).Verdict
 	}
-	return f.judge(f.q.Connection, now)
+	f.measure(now)
+	return f.verdictOf(f.q.Connection, now)
+}
+
+// verdictOf is verdict, but for what Gather found.
+func (f *Facts) verdictOf(conn int, now int64) Verdict {
+	if now == f.at && conn == f.judged {
+		return f.first
+	}
+	return f.verdict(conn, now)
 }
 
 func (f *Facts) judge(conn int, now int64) Verdict {

@@ -22,9 +22,22 @@ type Facts struct {
 	readings []Reading
 	scopedAt []int // end of its scoped levels in scoped
 
-	scoped    []Level
-	holds     []Hold
-	numbers   []numbers // of the instant last measured, per line
+	scoped []Level
+
+	// Of the instant of Gather: what is held, per line, and the verdict on the
+	// connection judged last.
+	at     int64
+	held   []holding
+	judged int
+	first  Verdict
+
+	// What is held later; only when the question is blocked.
+	listed bool
+	holds  []Hold
+	falls  falls
+
+	measured  int64
+	numbers   []numbers // of that instant, per line
 	stretches []int64
 	free      []int
 }
@@ -50,24 +63,49 @@ type line struct {
 	perConns []quota.Amount
 }
 
-// Gather takes in what the question depends on. The facts are then good for
-// any instant from now on. Nothing of c is kept.
+// Gather takes in what the question depends on. The facts are then good for any
+// instant from now on, except that when holds end is known only of a question that
+// is blocked now and not for good: others count them as they are now. Nothing of c
+// is kept.
 func (f *Facts) Gather(q *Question, c Counters, now int64) {
 	*f = Facts{
 		q: *q, lines: f.lines[:0], keys: f.keys[:0], totals: f.totals[:0], readings: f.readings[:0],
-		scopedAt: f.scopedAt[:0], scoped: f.scoped[:0], holds: f.holds[:0],
-		numbers: f.numbers[:0], stretches: f.stretches, free: f.free,
+		scopedAt: f.scopedAt[:0], scoped: f.scoped[:0], at: now, held: f.held[:0],
+		holds: f.holds[:0], falls: falls{f.falls.steps[:0], f.falls.ends[:0]}, numbers: f.numbers[:0], stretches: f.stretches, free: f.free,
 	}
-	if q.Pool == nil || len(q.Pool.Pool.Connections) == 0 {
-		return
+	if q.Pool != nil && len(q.Pool.Pool.Connections) > 0 {
+		f.conns = len(q.Pool.Pool.Connections)
+		f.addDimensions()
+		f.addCaps()
+		for i := range f.lines {
+			f.read(&f.lines[i], c)
+			f.held = append(f.held, f.lines[i].holding(c, now))
+		}
 	}
-	f.conns = len(q.Pool.Pool.Connections)
-	f.addDimensions()
-	f.addCaps()
-	for i := range f.lines {
-		f.read(&f.lines[i], c)
+	f.sum(now)
+	if f.judgeFirst() && f.conns > 0 && f.first.Reason != Suspended && !q.NoRetry {
+		f.holds, f.listed = c.Holds(f.holds), true
 	}
-	f.holds = dropEnded(c.Holds(f.holds), now)
+}
+
+// judgeFirst judges the connections that may answer, up to one that lets pass, and
+// reports whether there is none.
+func (f *Facts) judgeFirst() bool {
+	from, to := f.asked()
+	for f.judged = from; ; f.judged++ {
+		f.first = f.verdict(f.judged, f.at)
+		if blocked := f.first.Reason.Blocks(); !blocked || f.judged >= to-1 {
+			return blocked
+		}
+	}
+}
+
+// asked returns the connections that may answer, from..to-1.
+func (f *Facts) asked() (from, to int) {
+	if f.q.Connection == AnyConnection {
+		return 0, f.conns
+	}
+	return f.q.Connection, f.q.Connection + 1
 }
 
 // allocation returns the asker's allocation, nil when it has none.
@@ -135,16 +173,6 @@ func (f *Facts) read(l *line, c Counters) {
 		f.readings = append(f.readings, r)
 		f.scopedAt = append(f.scopedAt, len(f.scoped))
 	}
-}
-
-func dropEnded(holds []Hold, now int64) []Hold {
-	kept := holds[:0]
-	for _, h := range holds {
-		if h.End > now {
-			kept = append(kept, h)
-		}
-	}
-	return kept
 }
 
 // Later reports whether a counter or reading that the question uses already

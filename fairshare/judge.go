@@ -84,8 +84,19 @@ func (n *numbers) strict(threshold quota.Ratio) bool {
 	return !product(int64(n.t()), 1e8).less(bar) || !n.reported.less(bar)
 }
 
-// verdict judges for one serving connection what measure found at now.
+// verdict judges for one serving connection what measure found at now. A question
+// that reserves needs room for its hold besides, in a pool or not; that is the
+// least of the reasons to block, so that of the others each is told first.
 func (f *Facts) verdict(conn int, now int64) Verdict {
+	v := f.ruled(conn, now)
+	if now < f.q.RoomAt && !v.Reason.Blocks() {
+		return Verdict{Reason: Capacity, Observe: v.Observe, ScoreFactor: quota.RatioOne, Line: -1}
+	}
+	return v
+}
+
+// ruled judges by the rules of the pool.
+func (f *Facts) ruled(conn int, now int64) Verdict {
 	v := Verdict{Line: -1, ScoreFactor: quota.RatioOne}
 	a := f.allocation()
 	switch {

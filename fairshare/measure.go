@@ -5,10 +5,17 @@ import (
 	"github.com/quotashare/quotashare/windows"
 )
 
-// measure works out the numbers of every line at instant now, all but u, which
-// depends on the serving connection.
+// measure makes the numbers those of instant now, if they are of another.
 func (f *Facts) measure(now int64) {
-	f.numbers = f.numbers[:0]
+	if now != f.measured {
+		f.sum(now)
+	}
+}
+
+// sum works out the numbers of every line at instant now, all but u, which
+// depends on the serving connection.
+func (f *Facts) sum(now int64) {
+	f.measured, f.numbers = now, f.numbers[:0]
 	for i := range f.lines {
 		f.numbers = append(f.numbers, numbers{})
 		n, l := &f.numbers[i], &f.lines[i]
@@ -20,7 +27,9 @@ func (f *Facts) measure(now int64) {
 			n.capReason = ModelCap
 		}
 		f.sumCounters(n, l, i*f.conns, now)
-		f.sumHolds(n, l, now)
+		h := f.holdingAt(i, now)
+		n.heldTotal, n.held = h.all, h.key
+		n.againstC = quota.AddSat(n.consumed, h.cap)
 	}
 }
 
@@ -60,29 +69,6 @@ func (f *Facts) total(l *line, k int, bucket, elapsed, now int64) (quota.Amount,
 		return level.Used, level
 	}
 	return f.totals[k].EffectiveAt(bucket, elapsed, l.window.Millis()), level
-}
-
-// sumHolds adds the holds: against the cap each with at most the cap, against
-// the limit with at most the limit, so one huge estimate cannot shut the pool
-// for longer than a full window would.
-func (f *Facts) sumHolds(n *numbers, l *line, now int64) {
-	n.againstC = n.consumed
-	for i := range f.holds {
-		h := &f.holds[i]
-		amount := h.Amounts[l.unit]
-		if now >= h.End {
-			continue
-		}
-		atLimit := amount
-		if l.limit > 0 {
-			atLimit = min(amount, l.limit)
-		}
-		n.heldTotal = quota.AddSat(n.heldTotal, atLimit)
-		if (l.kind == modelCapped && h.Model) || (l.kind != modelCapped && h.Key) {
-			n.held = quota.AddSat(n.held, atLimit)
-			n.againstC = quota.AddSat(n.againstC, min(amount, l.cap))
-		}
-	}
 }
 
 // serve sets u: the largest of the serving connection's unscoped reading and

@@ -32,6 +32,9 @@ func (f *Facts) AppendMessage(dst []byte, a *Answer, now int64, decisionID strin
 
 // appendStart appends the words that clients may recognise a block by.
 func (f *Facts) appendStart(dst []byte, a *Answer) []byte {
+	if a.Reason == Capacity {
+		return append(dst, "The quota engine has no room for another request in flight"...)
+	}
 	provider := f.q.Pool.Pool.Provider
 	switch a.Reason {
 	case ModelCap:

@@ -23,6 +23,10 @@ type Question struct {
 	SoftFactor quota.Ratio // of a deprioritized answer
 	RoomAt     int64       // first instant with room for one more hold, 0 = now; only of a question that reserves
 	Explain    bool        // Facts.Explain is to show who caused what the provider says
+	// NoRetry says that nobody wants to know when a block ends, as the fold that
+	// repeats a verdict does not. The list of the holds is not asked for then, and
+	// the retry instant means nothing.
+	NoRetry bool
 }
 
 // Counters is the state a question is judged on. Connections are named by
@@ -43,21 +47,16 @@ type Counters interface {
 	// Scoped appends what the provider says for the scopes that the asked
 	// model's name contains. It is called only when a model is named.
 	Scoped(conn int, w quota.Window, dst []Level) []Level
-	// Holds appends the open holds on the pool's connections, except the one
-	// that the question would replace. One whose lease is over is not counted,
-	// appended or not.
+	// Held sums what the open holds on the pool's connections hold of a unit at
+	// instant now, each with at most most (0 = with all it holds), except the one
+	// that the question would replace. The sum stays at the largest amount
+	// instead of passing it.
+	Held(u quota.Unit, most quota.Amount, whose Whose, now int64) quota.Amount
+	// Holds appends the same holds one by one, in any order; it is quickest in that
+	// of their ends. One whose lease is over is not counted, appended or not. It is
+	// called for a question that is blocked only: to let pass, the sums do.
 	Holds(dst []Hold) []Hold
 }
-
-// Whose says which holds are summed.
-type Whose uint8
-
-// The holds that count against a limit, a share or cap, and a cap of a model.
-const (
-	OfAll Whose = iota
-	OfAsker
-	OfAskersModel
-)
 
 // Level is a value that the provider gave for one window, in points of its
 // 100, and how long it stands.
@@ -120,14 +119,4 @@ func (r *Reading) split(now int64) (attributed, unattributed quota.Amount, ok bo
 		attributed = r.Attributed
 	}
 	return attributed, level.Used - attributed, true
-}
-
-// Hold is a request in flight on one of the pool's connections. It counts with
-// its full amounts until its lease ends, but never with more than the limit or
-// cap it is counted against.
-type Hold struct {
-	Amounts quota.Amounts
-	Key     bool  // it is the asker's, or one of the others' if it asks as they
-	Model   bool  // it is the asking key's own and for the asked model
-	End     int64 // epoch ms from which it counts no more
 }

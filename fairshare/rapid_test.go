@@ -1,6 +1,8 @@
 package fairshare
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -121,7 +123,7 @@ func drawBook(t *rapid.T, conns int) *book {
 			}
 		}
 	}
-	for range rapid.IntRange(0, 3).Draw(t, "holds") {
+	for range rapid.IntRange(0, 8).Draw(t, "holds") {
 		h := Hold{Key: rapid.Bool().Draw(t, "own"), End: rapidNow + nearNow.Draw(t, "end")}
 		h.Model = h.Key && rapid.Bool().Draw(t, "same model")
 		h.Amounts[quota.Requests], h.Amounts[quota.Percent] = drawAmount(t, "held"), drawAmount(t, "held")
@@ -138,14 +140,30 @@ func drawQuestion(t *rapid.T) (*Question, *book) {
 	q.Explain = rapid.Bool().Draw(t, "explain")
 	q.Threshold = rapid.SampledFrom([]quota.Ratio{0, 5e5, 8e5, 1e6}).Draw(t, "threshold")
 	q.Estimate[quota.Requests], q.Estimate[quota.Percent] = drawAmount(t, "estimate"), drawAmount(t, "estimate")
+	if rapid.IntRange(0, 3).Draw(t, "crowded") == 0 {
+		q.RoomAt = rapidNow + nearNow.Draw(t, "room at")
+	}
 	return q, drawBook(t, len(p.Pool.Connections))
+}
+
+// drawLater draws an instant that the facts are good for. Of a question that may pass
+// now, or never may, they know the holds as they are now: so the book is made to have
+// those for ever.
+func drawLater(t *rapid.T, f *Facts, b *book) int64 {
+	if r := f.Judge(rapidNow).Reason; !r.Blocks() || r == Suspended {
+		b.holds = slices.DeleteFunc(b.holds, func(h Hold) bool { return h.End <= rapidNow })
+		for i := range b.holds {
+			b.holds[i].End = math.MaxInt64
+		}
+	}
+	return rapidNow + max(0, nearNow.Draw(t, "later"))
 }
 
 func TestJudgeAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q, b := drawQuestion(t)
 		f := gather(q, b, rapidNow)
-		now := rapidNow + max(0, nearNow.Draw(t, "later"))
+		now := drawLater(t, f, b)
 		tw := &twin{q, b, q.Connection, now}
 		if diff := cmp.Diff(tw.judge(), judged(f, f.Judge(now))); diff != "" {
 			t.Fatalf("-twin +judge\n%s", diff)

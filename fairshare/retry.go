@@ -6,10 +6,7 @@ import "slices"
 // judged allow if nothing else happened, exact to the millisecond: 0 when it is
 // allowed now; ok is false when it never would be.
 func (f *Facts) RetryAfter(now int64) (ms int64, ok bool) {
-	from, to := f.q.Connection, f.q.Connection+1
-	if f.q.Connection == AnyConnection {
-		from, to = 0, f.conns
-	}
+	from, to := f.asked()
 	ms = f.wait(now, from, to)
 	return ms, ms >= 0
 }
@@ -17,15 +14,18 @@ func (f *Facts) RetryAfter(now int64) (ms int64, ok bool) {
 // wait finds the first instant at which one of the connections from..to-1 is
 // judged allow, as a wait in ms; -1 when none ever is.
 //
-// No step through time is needed. Counters only fall, holds only end, and a
-// reading stands still while it stands. The one thing that can rise is what
+// No step through time is needed. Counters only fall, holds only end, room
+// for one more stays, and a reading stands still while it stands. The one thing that can rise is what
 // comes in the place of a reading that ends: our own count. So between two such
 // ends a block turns into allow at most once and never back: a stretch whose
 // last millisecond blocks, blocks throughout, and in one whose last millisecond
 // allows, halving finds the turn. Ends of buckets and of leases need no stretch
 // of their own, because nothing rises there.
 func (f *Facts) wait(now int64, from, to int) int64 {
-	if f.conns == 0 || f.allowed(now, from, to) {
+	if f.conns == 0 {
+		return max(0, f.q.RoomAt-now)
+	}
+	if f.allowed(now, from, to) {
 		return 0
 	}
 	f.findStretches(now)
@@ -68,7 +68,7 @@ func (f *Facts) allowed(now int64, from, to int) bool {
 // counters and holds too, is over.
 func (f *Facts) findStretches(now int64) {
 	s := f.stretches[:0]
-	over := now + 1
+	over := max(now+1, f.q.RoomAt)
 	for i := range f.readings {
 		r := &f.readings[i]
 		s = append(s, r.Current.Until, r.Other.Until, r.PartUntil)
@@ -78,8 +78,8 @@ func (f *Facts) findStretches(now int64) {
 	for _, l := range f.scoped {
 		s = append(s, l.Until)
 	}
-	for _, h := range f.holds {
-		over = max(over, h.End)
+	if f.listed {
+		over = max(over, f.lastEnd())
 	}
 	s = slices.DeleteFunc(s, func(end int64) bool { return end <= now })
 	for _, end := range s {

@@ -66,6 +66,10 @@ func (a asker) Scoped(conn int, w quota.Window, dst []Level) []Level {
 	return dst
 }
 
+func (a asker) Held(u quota.Unit, most quota.Amount, whose Whose, now int64) quota.Amount {
+	return heldOf(a.Holds(nil), u, most, whose, now)
+}
+
 func (a asker) Holds(dst []Hold) []Hold {
 	for _, h := range a.holds {
 		hold := h.hold

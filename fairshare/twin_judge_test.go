@@ -23,8 +23,20 @@ func (j judgement) bound(reason string, u quota.Unit, w quota.Window, model stri
 	return judgement{Reason: reason, Block: true, Unit: u.String(), Window: w.String(), Model: model, Scope: s}
 }
 
-// judge goes through the reasons in the order of their precedence.
+// judge judges by the pool, and then asks for room.
 func (t *twin) judge() (j judgement) {
+	j = t.judgePool()
+	if t.now < t.q.RoomAt && !j.Block {
+		return judgement{Reason: "capacity", Block: true}
+	}
+	return j
+}
+
+// judgePool goes through the reasons in the order of their precedence.
+func (t *twin) judgePool() (j judgement) {
+	if t.q.Pool == nil {
+		return judgement{Reason: "no-pool"}
+	}
 	pool := t.q.Pool.Pool
 	var a plans.Allocation
 	if t.q.Allocation >= 0 {

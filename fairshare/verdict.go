@@ -12,6 +12,7 @@ const (
 	NoPool
 	Off
 	NoAllocation
+	Capacity
 	FairShare
 	GlobalSaturated
 	CapAbsolute
@@ -24,6 +25,7 @@ var reasons = [...]string{
 	NoPool:          "no-pool",
 	Off:             "off",
 	NoAllocation:    "no-allocation",
+	Capacity:        "capacity",
 	FairShare:       "fair-share",
 	GlobalSaturated: "global-saturated",
 	CapAbsolute:     "cap-absolute",
@@ -35,10 +37,11 @@ var reasons = [...]string{
 func (r Reason) String() string { return reasons[r] }
 
 // Blocks reports whether the reason is one to block.
-func (r Reason) Blocks() bool { return r >= FairShare }
+func (r Reason) Blocks() bool { return r >= Capacity }
 
 // Scope says who is out of room, and so what may help: another key, another
-// connection, another pool, another model. It is "" when nobody is.
+// connection, another pool, another model. It is "" when nobody is, and when it is
+// the engine itself: then nothing of that helps.
 type Scope string
 
 // The scopes.
@@ -58,7 +61,7 @@ type Verdict struct {
 	Deprioritize bool        // a soft key above its share
 	ScoreFactor  quota.Ratio // RatioOne, or the soft factor when deprioritized
 	Line         int         // what was binding, for Facts.Binding; -1 nothing
-	Scope        Scope       // "" when the judgement is to allow
+	Scope        Scope       // "" when the judgement is to allow, or Capacity
 }
 
 // Allowed reports whether the answer is allow.

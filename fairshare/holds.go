@@ -1,0 +1,155 @@
+package fairshare
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/quotashare/quotashare/quota"
+)
+
+// Hold is a request in flight on one of the pool's connections. It counts with
+// its full amounts until its lease ends, but never with more than the limit or
+// cap it is counted against: so one huge estimate cannot shut the pool for longer
+// than a full window would.
+type Hold struct {
+	Amounts quota.Amounts
+	Key     bool  // it is the asker's, or one of the others' if it asks as they
+	Model   bool  // it is the asking key's own and for the asked model
+	End     int64 // epoch ms from which it counts no more
+}
+
+// Whose says which holds are summed.
+type Whose uint8
+
+// The holds that count against a limit, a share or cap, and a cap of a model.
+const (
+	OfAll Whose = iota
+	OfAsker
+	OfAskersModel
+)
+
+// of reports whether the hold is one of those.
+func (h *Hold) of(whose Whose) bool {
+	return whose == OfAll || whose == OfAsker && h.Key || whose == OfAskersModel && h.Model
+}
+
+// holding is what a line has in open holds. The holds of all and of the key count
+// with at most the limit, those against the cap with at most the cap.
+type holding struct{ all, key, cap quota.Amount }
+
+// capped says whose holds count against the line's cap.
+func (l *line) capped() Whose {
+	if l.kind == modelCapped {
+		return OfAskersModel
+	}
+	return OfAsker
+}
+
+// holding asks for what the line has at instant now.
+func (l *line) holding(c Counters, now int64) (h holding) {
+	if l.kind == dimension {
+		if h.all = c.Held(l.unit, l.limit, OfAll, now); h.all == 0 {
+			return h // nobody holds any of the unit
+		}
+		h.key = c.Held(l.unit, l.limit, OfAsker, now)
+	}
+	if l.cap > 0 {
+		h.cap = c.Held(l.unit, l.cap, l.capped(), now)
+	}
+	return h
+}
+
+// holdingAt returns what the i-th line has at instant now.
+func (f *Facts) holdingAt(i int, now int64) holding {
+	if now == f.at || !f.listed {
+		return f.held[i]
+	}
+	if len(f.falls.ends) == 0 {
+		f.falls.fill(f.lines, f.sortedHolds())
+	}
+	return f.falls.at(i, now)
+}
+
+func (f *Facts) sortedHolds() []Hold {
+	slices.SortFunc(f.holds, func(a, b Hold) int { return cmp.Compare(a.End, b.End) })
+	return f.holds
+}
+
+// lastEnd is when the last of the holds ends.
+func (f *Facts) lastEnd() (end int64) {
+	for i := range f.holds {
+		end = max(end, f.holds[i].End)
+	}
+	return end
+}
+
+// falls are how what each line has in holds falls, from the last instant back to
+// the first. A search for an instant looks at a hundred of them and there may be
+// thousands of holds, so they are added up once.
+type falls struct {
+	steps []step
+	ends  []int // of the steps of each sum in steps, three for each line
+}
+
+// step is the sum of all holds that end at end or later.
+type step struct {
+	end int64
+	sum quota.Amount
+}
+
+// fill adds up holds that are sorted by their ends.
+func (x *falls) fill(lines []line, holds []Hold) {
+	x.steps, x.ends = x.steps[:0], x.ends[:0]
+	for i := range lines {
+		l := &lines[i]
+		if l.kind == dimension {
+			x.add(holds, l.unit, l.limit, OfAll)
+			x.add(holds, l.unit, l.limit, OfAsker)
+		} else {
+			x.ends = append(x.ends, len(x.steps), len(x.steps))
+		}
+		if l.cap > 0 {
+			x.add(holds, l.unit, l.cap, l.capped())
+		} else {
+			x.ends = append(x.ends, len(x.steps))
+		}
+	}
+}
+
+func (x *falls) add(holds []Hold, u quota.Unit, most quota.Amount, whose Whose) {
+	var sum quota.Amount
+	for i := len(holds) - 1; i >= 0; i-- {
+		h := &holds[i]
+		amount := h.Amounts[u]
+		if amount == 0 || !h.of(whose) {
+			continue
+		}
+		if most > 0 {
+			amount = min(amount, most)
+		}
+		sum = quota.AddSat(sum, amount)
+		x.steps = append(x.steps, step{h.End, sum})
+	}
+	x.ends = append(x.ends, len(x.steps))
+}
+
+// at returns what the i-th line has at instant now.
+func (x *falls) at(i int, now int64) holding {
+	return holding{all: x.sum(3*i, now), key: x.sum(3*i+1, now), cap: x.sum(3*i+2, now)}
+}
+
+// sum returns the k-th sum at instant now: that of the last step whose hold has
+// not ended.
+func (x *falls) sum(k int, now int64) quota.Amount {
+	from := 0
+	if k > 0 {
+		from = x.ends[k-1]
+	}
+	steps := x.steps[from:x.ends[k]]
+	open := sort.Search(len(steps), func(i int) bool { return steps[i].end <= now })
+	if open == 0 {
+		return 0
+	}
+	return steps[open-1].sum
+}
