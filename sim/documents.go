@@ -1,0 +1,98 @@
+package sim
+
+import (
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/sim/model"
+)
+
+// pool draws a document of that id.
+func (w *world) pool(id string) *plans.Pool {
+	d := w.dice
+	p := &plans.Pool{ID: id, Name: "pool", Provider: pick(d, []string{"acme", "acme", "kimi"}), Reserve: 100}
+	p.Mode = []plans.Mode{plans.Enforce, plans.Observe, plans.Off}[d.kind(75, 17, 8)]
+	for _, c := range some(d, w.names.connections, int(d.between(1, 2))) {
+		p.Connections = append(p.Connections, plans.Connection{ConnectionID: c, Weight: 100})
+	}
+	for _, key := range some(d, w.names.keys, int(d.between(0, 4))) {
+		p.Allocations = append(p.Allocations, w.allocation(key))
+	}
+	for _, key := range some(d, w.names.keys[:5], d.kind(70, 20, 10)) { // none names all others
+		unit := pick(d, []quota.Unit{quota.Requests, quota.Tokens})
+		p.ModelCaps = append(p.ModelCaps, plans.ModelCap{APIKeyID: key, Model: pick(d, w.names.models[:3]), CapUnit: unit, CapValue: w.limit(unit) / 2})
+	}
+	return p
+}
+
+func (w *world) allocation(key string) plans.Allocation {
+	d := w.dice
+	a := plans.Allocation{
+		APIKeyID:  key,
+		Weight:    pick(d, []quota.Ratio{0, 10_000_000, 25_000_000, 33_333_333, 50_000_000, 100_000_000}),
+		Policy:    []plans.Policy{plans.Hard, plans.Soft, plans.Burst}[d.kind(40, 25, 35)],
+		Suspended: d.chance(5),
+	}
+	if d.chance(20) {
+		a.CapUnit = pick(d, []quota.Unit{quota.Requests, quota.Tokens, quota.USD})
+		a.CapValue = w.limit(a.CapUnit) / 2
+	}
+	if d.chance(20) {
+		unit := pick(d, []quota.Unit{quota.Requests, quota.Tokens})
+		a.Caps = []plans.Cap{{Unit: unit, Window: w.window(), Value: w.limit(unit) / 2}}
+	}
+	return a
+}
+
+func (w *world) window() quota.Window {
+	return []quota.Window{quota.Hourly, quota.FiveHour, quota.Daily, quota.Weekly}[w.dice.kind(60, 25, 10, 5)]
+}
+
+// limit draws an amount that a few requests come to.
+func (w *world) limit(u quota.Unit) quota.Amount {
+	switch u {
+	case quota.Requests:
+		return requests(w.dice.between(3, 40))
+	case quota.Tokens:
+		return tokens(w.dice.between(500, 20_000)) + quota.Amount(w.dice.kind(80, 20)*333)
+	}
+	return dollars(w.dice.between(1, 20)) + 1
+}
+
+// plan draws dimensions. None is in percent: the model splits no reading.
+func (w *world) plan() (list []plans.Dimension) {
+	for _, u := range some(w.dice, []quota.Unit{quota.Requests, quota.Tokens, quota.USD}, w.dice.kind(4, 46, 35, 15)) {
+		d := plans.Dimension{Unit: u, Window: w.window(), Limit: w.limit(u)}
+		if w.dice.chance(8) {
+			d.Limit = 0
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+func (w *world) settings() model.Settings {
+	s := model.DefaultSettings()
+	s.Threshold = pick(w.dice, []quota.Ratio{0, 300_000, 500_000, 500_000, 800_000, 1_000_000})
+	s.SoftFactor = pick(w.dice, []quota.Ratio{700_000, 500_000})
+	s.SignalTTLMs = pick(w.dice, []int64{30_000, 300_000})
+	return s
+}
+
+// exactPool is what an exact run shares: it binds, and never changes. The limits
+// are of the plan that goes with it.
+func (w *world) exactPool() (*plans.Pool, []plans.Dimension) {
+	p := w.pool("p")
+	p.Mode, p.Provider, p.ModelCaps = plans.Enforce, "acme", nil
+	for i := range p.Allocations {
+		a := &p.Allocations[i]
+		a.Suspended, a.Caps, a.CapUnit, a.CapValue = false, nil, 0, 0
+		if w.dice.chance(70) {
+			a.Policy = plans.Burst
+		}
+	}
+	list := []plans.Dimension{{Unit: quota.Requests, Window: quota.FiveHour, Limit: requests(w.dice.between(10, 60))}}
+	if w.dice.chance(50) {
+		list = append(list, plans.Dimension{Unit: quota.Tokens, Window: quota.Daily, Limit: tokens(w.dice.between(10_000, 60_000))})
+	}
+	return p, list
+}

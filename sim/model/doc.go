@@ -1,0 +1,11 @@
+// Package model says what a log of events means in the dumbest way there is: it
+// keeps every use and every hold in plain lists and maps, and answers each
+// question by walking all of them. It shares no code with the fold, the counters
+// or the decision. Where the two disagree, one of them is wrong.
+//
+// It knows the units requests, tokens and usd with their holds, all windows,
+// caps, model caps, the allocation for all other keys, every policy and mode of
+// the rule threshold, plans by hand and that of the catalogue for kimi, and what
+// providers read, with and without a scope. It does not split readings among
+// keys: so a pool it judges must have no dimension and no cap in percent.
+package model

@@ -1,0 +1,83 @@
+package sim
+
+import (
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/sim/model"
+)
+
+// noteRuling counts what the model rules.
+func (c *checker) noteRuling(x *ruling) {
+	q, v, r := &x.Question, x.Verdict, c.w.report
+	r.Holds++
+	r.count(map[model.Fate]Thing{
+		model.Opened: HoldOpened, model.Replaced: HoldReplaced, model.Refused: HoldRefused,
+		model.RefusedAndLost: HoldRefusedAndLost, model.Late: HoldLate, model.LateRefused: HoldLate,
+	}[x.Fate])
+	if x.Moved {
+		r.count(HoldMoved)
+	}
+	if v.Deprioritize {
+		r.count(Deprioritized)
+	}
+	c.noteReason(v)
+	if !x.Held() {
+		return
+	}
+	switch p := c.model.PoolOf(q.Connection); {
+	case v.Reason == "no-pool":
+		r.count(HeldInNoPool)
+	case v.Reason == "off":
+		r.count(HeldWhileOff)
+	case v.Blocks():
+		r.count(HeldThoughWouldBlock)
+	case v.Reason == "no-allocation":
+		r.count(HeldWithoutAllocation)
+	case x.Others:
+		r.count(HeldForTheOthers)
+	case p != nil && p.Mode == plans.Enforce && x.AboveLimit:
+		r.count(HeldAboveLimit)
+	}
+}
+
+func (c *checker) noteReason(v model.Verdict) {
+	r := c.w.report
+	switch {
+	case v.Reason == "fair-share":
+		r.count(BlockedFairShare)
+	case v.Reason == "global-saturated" && v.Scope == "pool":
+		r.count(BlockedSaturated)
+	case v.Reason == "global-saturated":
+		r.count(BlockedByReading)
+	case v.Reason == "cap-absolute":
+		r.count(BlockedCap)
+	case v.Reason == "model-cap":
+		r.count(BlockedModelCap)
+	case v.Reason == "suspended":
+		r.count(BlockedSuspended)
+	}
+}
+
+func (c *checker) noteOutcome(o *model.Outcome) {
+	r := c.w.report
+	r.Messages++
+	for thing, n := range map[Thing]int{
+		HoldExpired: o.Expired, HoldSettled: o.Settled, HoldSettledElsewhere: o.Elsewhere, SettledWithoutHold: o.Early,
+		HoldLowered: o.Lowered, HoldReleased: o.Released, ReleasedNothing: o.Idle, Copies: o.Copied, Conflicts: o.Conflicts,
+		HoldOutlivedPool: o.Orphaned, HoldFoundInNewPool: o.Adopted,
+	} {
+		r.countMany(thing, n)
+	}
+	if o.Rejected {
+		r.count(RejectedConfig)
+	}
+}
+
+// answered counts where the fold said other than the view had.
+func (c *checker) answered(x *waiter) {
+	switch allowed := x.expected.Asked.Facts.Decide(x.expected.Asked.Now).Allowed(); {
+	case x.viewAllow && !allowed:
+		c.w.report.count(RefusedInTheFold)
+	case !x.viewAllow && allowed:
+		c.w.report.count(AllowedInTheFold)
+	}
+}
