@@ -1,6 +1,7 @@
 package fairshare
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/quotashare/quotashare/plans"
@@ -52,6 +53,59 @@ func BenchmarkRetryAfter(b *testing.B) {
 	for b.Loop() {
 		if ms, ok := f.RetryAfter(benchNow); !ok || ms == 0 {
 			b.Fatal("not blocked")
+		}
+	}
+}
+
+// summed is a book that knows the sums of its holds, as a state does.
+type summed struct {
+	*book
+	sums [OfAskersModel + 1]quota.Amounts
+}
+
+func (s *summed) Held(u quota.Unit, _ quota.Amount, whose Whose, _ int64) quota.Amount {
+	return s.sums[whose][u]
+}
+
+// inFlight adds n holds, in the order of their ends but for every hundredth. The
+// asker has one in ten, and all together have a fifth of a limit in flight.
+func inFlight(b *book, n int) *summed {
+	s := &summed{book: b}
+	for i := range n {
+		h := Hold{Key: i%10 == 0, End: benchNow + 1 + int64(i)}
+		if i%100 == 99 {
+			h.End += 50
+		}
+		h.Amounts[quota.Tokens], h.Amounts[quota.Requests] = quota.Amount(2e8/n), quota.Amount(2e5/n)
+		b.holds = append(b.holds, h)
+		for u := range h.Amounts {
+			s.sums[OfAll][u] += h.Amounts[u]
+			if h.Key {
+				s.sums[OfAsker][u] += h.Amounts[u]
+			}
+		}
+	}
+	return s
+}
+
+// BenchmarkHolds is of whole answers beside holds in flight; what the state does
+// to add them up is not in it.
+func BenchmarkHolds(b *testing.B) {
+	for _, policy := range []plans.Policy{plans.Soft, plans.Hard} {
+		for _, n := range []int{0, 100, 10_000} {
+			b.Run(fmt.Sprintf("%s/%d", map[plans.Policy]string{plans.Soft: "allow", plans.Hard: "block"}[policy], n), func(b *testing.B) {
+				q, book := busyPool(benchNow)
+				q.Pool.Pool.Allocations[0].Policy = policy
+				s := inFlight(book, n)
+				var f Facts
+				b.ReportAllocs()
+				for b.Loop() {
+					f.Gather(q, s, benchNow)
+					if a := f.Decide(benchNow); a.Allowed() != (policy == plans.Soft) {
+						b.Fatal(a.Reason)
+					}
+				}
+			})
 		}
 	}
 }

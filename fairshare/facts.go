@@ -31,10 +31,13 @@ type Facts struct {
 	judged int
 	first  Verdict
 
-	// What is held later; only when the question is blocked.
+	// What is held later, when the list was asked for.
 	listed bool
 	holds  []Hold
 	falls  falls
+	// The block ends when there is room for one more hold; then the list is not
+	// needed.
+	roomFrees bool
 
 	measured  int64
 	numbers   []numbers // of that instant, per line
@@ -64,28 +67,40 @@ type line struct {
 }
 
 // Gather takes in what the question depends on. The facts are then good for any
-// instant from now on, except that when holds end is known only of a question that
-// is blocked now and not for good: others count them as they are now. Nothing of c
-// is kept.
+// instant from now on, except that when holds end is known only where the retry
+// instant depends on it: else they count later as they do now. Nothing of c is kept.
 func (f *Facts) Gather(q *Question, c Counters, now int64) {
-	*f = Facts{
-		q: *q, lines: f.lines[:0], keys: f.keys[:0], totals: f.totals[:0], readings: f.readings[:0],
-		scopedAt: f.scopedAt[:0], scoped: f.scoped[:0], at: now, held: f.held[:0],
-		holds: f.holds[:0], falls: falls{f.falls.steps[:0], f.falls.ends[:0]}, numbers: f.numbers[:0], stretches: f.stretches, free: f.free,
-	}
+	f.reset()
+	f.q = *q
 	if q.Pool != nil && len(q.Pool.Pool.Connections) > 0 {
 		f.conns = len(q.Pool.Pool.Connections)
 		f.addDimensions()
 		f.addCaps()
 		for i := range f.lines {
 			f.read(&f.lines[i], c)
-			f.held = append(f.held, f.lines[i].holding(c, now))
 		}
 	}
-	f.sum(now)
-	if f.judgeFirst() && f.conns > 0 && f.first.Reason != Suspended && !q.NoRetry {
+	f.readHeld(c, now)
+	if f.judgeFirst() && f.searches() && !f.waitsForRoom(c) {
 		f.holds, f.listed = c.Holds(f.holds), true
 	}
+}
+
+// reset forgets the last question, and keeps the room it took.
+func (f *Facts) reset() {
+	f.conns, f.lines = 0, f.lines[:0]
+	f.keys, f.totals, f.readings = f.keys[:0], f.totals[:0], f.readings[:0]
+	f.scopedAt, f.scoped, f.held = f.scopedAt[:0], f.scoped[:0], f.held[:0]
+	f.roomFrees, f.listed, f.holds, f.falls.ends = false, false, f.holds[:0], f.falls.ends[:0]
+}
+
+// readHeld gathers what is held at instant now, and measures that.
+func (f *Facts) readHeld(c Counters, now int64) {
+	f.at, f.held = now, f.held[:0]
+	for i := range f.lines {
+		f.held = append(f.held, f.lines[i].holding(c, now))
+	}
+	f.sum(now)
 }
 
 // judgeFirst judges the connections that may answer, up to one that lets pass, and
@@ -98,6 +113,26 @@ func (f *Facts) judgeFirst() bool {
 			return blocked
 		}
 	}
+}
+
+// searches reports whether the end of a block is to be searched for.
+func (f *Facts) searches() bool {
+	return f.conns > 0 && f.first.Reason != Suspended && !f.q.NoRetry
+}
+
+// waitsForRoom reports whether the question may pass as soon as there is room for
+// its hold. The state is asked for the sums of that instant instead of the list,
+// which would be at its longest just then.
+func (f *Facts) waitsForRoom(c Counters) bool {
+	if f.first.Reason != Capacity || f.q.Connection == AnyConnection {
+		return false
+	}
+	now := f.at
+	f.readHeld(c, f.q.RoomAt)
+	f.roomFrees = !f.judgeFirst()
+	f.readHeld(c, now)
+	f.judgeFirst()
+	return f.roomFrees
 }
 
 // asked returns the connections that may answer, from..to-1.

@@ -87,30 +87,30 @@ func (n *numbers) strict(threshold quota.Ratio) bool {
 // verdict judges for one serving connection what measure found at now. A question
 // that reserves needs room for its hold besides, in a pool or not; that is the
 // least of the reasons to block, so that of the others each is told first.
-func (f *Facts) verdict(conn int, now int64) Verdict {
-	v := f.ruled(conn, now)
+func (f *Facts) verdict(conn int, now int64) (v Verdict) {
+	v.Line, v.ScoreFactor = -1, quota.RatioOne
+	f.rule(&v, conn, now)
 	if now < f.q.RoomAt && !v.Reason.Blocks() {
-		return Verdict{Reason: Capacity, Observe: v.Observe, ScoreFactor: quota.RatioOne, Line: -1}
+		v.Reason, v.Deprioritize, v.ScoreFactor = Capacity, false, quota.RatioOne
 	}
 	return v
 }
 
-// ruled judges by the rules of the pool.
-func (f *Facts) ruled(conn int, now int64) Verdict {
-	v := Verdict{Line: -1, ScoreFactor: quota.RatioOne}
+// rule judges by the rules of the pool.
+func (f *Facts) rule(v *Verdict, conn int, now int64) {
 	a := f.allocation()
 	switch {
 	case f.q.Pool == nil:
 		v.Reason = NoPool
-		return v
+		return
 	case f.q.Pool.Pool.Mode == plans.Off:
 		v.Reason = Off
-		return v
+		return
 	}
 	v.Observe = f.q.Pool.Pool.Mode == plans.Observe
 	if a != nil && a.Suspended {
 		v.Reason, v.Scope = Suspended, ScopeKey
-		return v
+		return
 	}
 	policy := f.policy()
 	for i := range f.numbers {
@@ -120,13 +120,12 @@ func (f *Facts) ruled(conn int, now int64) Verdict {
 	v.Reason, v.Line, above = judgeLines(f.numbers, policy, f.q.Threshold)
 	switch {
 	case v.Reason.Blocks():
-		v.Scope = f.scope(v)
+		v.Scope = f.scope(*v)
 	case a == nil:
 		v.Reason = NoAllocation
 	case above && policy == plans.Soft && !v.Observe:
 		v.Deprioritize, v.ScoreFactor = true, f.q.SoftFactor
 	}
-	return v
 }
 
 // policy returns the asker's policy. An unknown one is the careful one, hard.

@@ -19,10 +19,9 @@ func (f *Facts) sum(now int64) {
 	for i := range f.lines {
 		f.numbers = append(f.numbers, numbers{})
 		n, l := &f.numbers[i], &f.lines[i]
-		*n = numbers{
-			estimate: f.q.Estimate[l.unit], cap: l.cap, capReason: CapAbsolute,
-			limit: l.limit, share: l.share, shared: f.q.Allocation >= 0, used: unknownUsed,
-		}
+		n.estimate, n.limit, n.used = f.q.Estimate[l.unit], l.limit, unknownUsed
+		n.share, n.shared = l.share, f.q.Allocation >= 0
+		n.cap, n.capReason = l.cap, CapAbsolute
 		if l.kind == modelCapped {
 			n.capReason = ModelCap
 		}

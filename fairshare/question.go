@@ -23,9 +23,9 @@ type Question struct {
 	SoftFactor quota.Ratio // of a deprioritized answer
 	RoomAt     int64       // first instant with room for one more hold, 0 = now; only of a question that reserves
 	Explain    bool        // Facts.Explain is to show who caused what the provider says
-	// NoRetry says that nobody wants to know when a block ends, as the fold that
-	// repeats a verdict does not. The list of the holds is not asked for then, and
-	// the retry instant means nothing.
+	// NoRetry says that the facts are for Judge alone and the question names its
+	// connection, as a fold that nobody waits for does. Then the list of the holds is
+	// not asked for, and the retry instant of Decide means nothing.
 	NoRetry bool
 }
 
@@ -54,7 +54,7 @@ type Counters interface {
 	Held(u quota.Unit, most quota.Amount, whose Whose, now int64) quota.Amount
 	// Holds appends the same holds one by one, in any order; it is quickest in that
 	// of their ends. One whose lease is over is not counted, appended or not. It is
-	// called for a question that is blocked only: to let pass, the sums do.
+	// called only for a question that is blocked: to let pass, the sums do.
 	Holds(dst []Hold) []Hold
 }
 

@@ -146,11 +146,10 @@ func drawQuestion(t *rapid.T) (*Question, *book) {
 	return q, drawBook(t, len(p.Pool.Connections))
 }
 
-// drawLater draws an instant that the facts are good for. Of a question that may pass
-// now, or never may, they know the holds as they are now: so the book is made to have
-// those for ever.
+// drawLater draws an instant that the facts are good for. Where they know the holds
+// only as they are now, the book is made to have those for ever.
 func drawLater(t *rapid.T, f *Facts, b *book) int64 {
-	if r := f.Judge(rapidNow).Reason; !r.Blocks() || r == Suspended {
+	if !f.listed {
 		b.holds = slices.DeleteFunc(b.holds, func(h Hold) bool { return h.End <= rapidNow })
 		for i := range b.holds {
 			b.holds[i].End = math.MaxInt64

@@ -22,7 +22,7 @@ func (f *Facts) RetryAfter(now int64) (ms int64, ok bool) {
 // allows, halving finds the turn. Ends of buckets and of leases need no stretch
 // of their own, because nothing rises there.
 func (f *Facts) wait(now int64, from, to int) int64 {
-	if f.conns == 0 {
+	if f.conns == 0 || f.roomFrees {
 		return max(0, f.q.RoomAt-now)
 	}
 	if f.allowed(now, from, to) {
