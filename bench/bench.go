@@ -45,6 +45,8 @@ var measures = []measure{
 	{"fold-ids", foldLog(logShape{perMessage: 1, ids: true})},
 	{"fold-arrays", foldLog(logShape{perMessage: 500})},
 	{"fold-arrays-ids", foldLog(logShape{perMessage: 500, ids: true})},
+	{"fold-settles", foldLog(logShape{perMessage: 1, ids: true, requests: true})},
+	{"fold-holds", foldLog(logShape{perMessage: 500, ids: true, requests: true, holds: true})},
 	{"replay", replay},
 	{"visible", visible},
 	{"beside", beside},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -62,6 +63,8 @@ var wantRows = []string{
 	"fold, one event a message, with ids events/s",
 	"fold, arrays of 500 events/s",
 	"fold, arrays of 500, with ids events/s",
+	"fold, one event a message, with ids and requestIds events/s",
+	"fold, arrays of 500, holds and their settlements events/s",
 	"replay in memory, one event a message, with ids events/s",
 	"publish to visible, fsync always, p50 ms",
 	"publish to visible, fsync always, p99 ms",
@@ -145,26 +148,80 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-func TestQuantilesAndTurns(t *testing.T) {
+func TestQuantiles(t *testing.T) {
 	if got := median([]float64{3, 1, 2}); got != 2 {
 		t.Errorf("median %v", got)
 	}
 	if got := quantile([]float64{1, 2, 3, 4}, 0.99); got != 4 {
 		t.Errorf("p99 %v", got)
 	}
-	var turns []byte
-	turn := func(mark byte, value float64) side {
+	took := make([]float64, 200)
+	for i := range took {
+		took[i] = float64(i)
+	}
+	if s := (slice{value: 7}).timed(took); s != (slice{value: 7, p50: 100, p99: 198}) {
+		t.Errorf("a timed slice: %+v", s)
+	}
+}
+
+func TestTurns(t *testing.T) {
+	var order []byte
+	turn := func(mark byte, s slice) side {
 		return func(context.Context) (slice, error) {
-			turns = append(turns, mark)
-			return slice{value: value}, nil
+			order = append(order, mark)
+			return s, nil
 		}
 	}
-	d, err := alternate(t.Context(), 3, turn('o', 8), turn('b', 4))
-	if err != nil || string(turns) != "boobbo"+"ob" {
-		t.Errorf("turns %s, %v", turns, err)
+	ours, bare := turn('o', slice{value: 8, cpu: 5, p50: 3, p99: 9}), turn('b', slice{value: 4, cpu: 6, p50: 1, p99: 2})
+	d, err := alternate(t.Context(), 3, ours, bare)
+	if err != nil || string(order) != "bo"+"obboob" {
+		t.Errorf("order %s, %v", order, err)
 	}
-	if row := d.row("x", "y"); row.Ours != 8 || row.Bare != 4 || row.Ratio != 2 || len(d.ours) != 3 {
-		t.Errorf("%+v", row)
+	for _, tt := range []struct{ got, want Row }{
+		{d.row("x", "y"), Row{Name: "x", Unit: "y", Ours: 8, Bare: 4, Ratio: 2, OursCPU: 5, BareCPU: 6}},
+		{d.p50("x"), Row{Name: "x, p50", Unit: "ms", Ours: 3, Bare: 1, Ratio: 3}},
+		{d.p99("x"), Row{Name: "x, p99", Unit: "ms", Ours: 9, Bare: 2, Ratio: 4.5}},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%+v, want %+v", tt.got, tt.want)
+		}
+	}
+	order = nil
+	all, err := turns(t.Context(), 2, ours, bare, turn('c', slice{value: 1}))
+	if err != nil || string(order) != "cbo"+"obc"+"cbo" {
+		t.Errorf("order %s, %v", order, err)
+	}
+	if len(all) != 3 || len(all[2]) != 2 || all[2][0].value != 1 {
+		t.Errorf("%+v", all)
+	}
+}
+
+func TestACrowdDoesAtLeastOneEach(t *testing.T) {
+	var done [5]int // each of its own goroutine
+	n, err := crowd(t.Context(), len(done), 0, func(_ context.Context, i int) error {
+		done[i]++
+		return nil
+	})
+	sum := 0
+	for i := range done {
+		sum += done[i]
+		if done[i] == 0 {
+			t.Errorf("goroutine %d did nothing", i)
+		}
+	}
+	if err != nil || n != sum {
+		t.Errorf("%d were counted and %d done, %v", n, sum, err)
+	}
+	// One that fails ends all of them.
+	_, err = crowd(t.Context(), len(done), time.Hour, func(ctx context.Context, i int) error {
+		if i == 3 {
+			return ErrUnknown
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if !errors.Is(err, ErrUnknown) {
+		t.Errorf("a crowd with one that fails: %v", err)
 	}
 }
 

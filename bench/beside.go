@@ -46,33 +46,20 @@ func beside(ctx context.Context, r *runner) (rows []Row, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	var ours, bare quantiles
-	side := func(q *quantiles, subject, events string) side {
-		return func(ctx context.Context) (slice, error) { return r.loaded(ctx, a, p, q, subject, events) }
+	side := func(subject, events string) side {
+		return func(ctx context.Context) (slice, error) { return r.loaded(ctx, a, p, subject, events) }
 	}
-	_, err = alternate(ctx, r.rounds, side(&ours, questions.Subject, "quota.consumption"), side(&bare, echoSubject, bareSubject))
+	d, err := alternate(ctx, r.rounds, side(questions.Subject, "quota.consumption"), side(echoSubject, bareSubject))
 	if err != nil {
 		return nil, err
 	}
-	note := fmt.Sprintf("%d events/s published, %d requests/s", int(median(ours.published)), besideQuestions)
-	return []Row{
-		besideRow("p50", ours.p50, bare.p50, note),
-		besideRow("p99", ours.p99, bare.p99, note).judged(ratioAtMost(1.5)),
-	}, nil
-}
-
-// quantiles are those of each slice of one side, the unmeasured first one too.
-type quantiles struct{ p50, p99, published []float64 }
-
-func besideRow(name string, ours, bare []float64, note string) Row {
-	ratios := make([]float64, len(ours)-1)
-	for i := range ratios {
-		ratios[i] = ours[i+1] / bare[i+1]
+	const name = "decide while 50,000 events/s are folded"
+	rows = []Row{d.p50(name), d.p99(name).judged(ratioAtMost(1.5))}
+	published := d.row(name, "events/s")
+	for i := range rows {
+		rows[i].Note = fmt.Sprintf("%d events/s published, %d requests/s", int(published.Ours), besideQuestions)
 	}
-	return Row{
-		Name: "decide while 50,000 events/s are folded, " + name, Unit: "ms",
-		Ours: median(ours[1:]), Bare: median(bare[1:]), Ratio: median(ratios), Note: note,
-	}
+	return rows, nil
 }
 
 // readBare reads the bare stream as it grows.
@@ -95,8 +82,9 @@ func (w *world) readBare(ctx context.Context) (stop func(), err error) {
 	}, nil
 }
 
-// loaded times requests on one subject while events come in on another.
-func (r *runner) loaded(ctx context.Context, a *arena, p *paced, q *quantiles, subject, eventSubject string) (slice, error) {
+// loaded times requests on one subject while events come in on another, and
+// returns events per second.
+func (r *runner) loaded(ctx context.Context, a *arena, p *paced, subject, eventSubject string) (slice, error) {
 	g, gctx := errgroup.WithContext(ctx)
 	events := publisher{js: a.js, subject: eventSubject}
 	asked := make(chan struct{})
@@ -115,14 +103,12 @@ func (r *runner) loaded(ctx context.Context, a *arena, p *paced, q *quantiles, s
 	if err := g.Wait(); err != nil {
 		return slice{}, err
 	}
-	q.published = append(q.published, m.rate(published).value)
-	q.p50 = append(q.p50, quantile(took, 0.5))
-	q.p99 = append(q.p99, quantile(took, 0.99))
+	rate := m.rate(published).timed(took)
 	seq, err := events.flush(ctx)
 	if err == nil && eventSubject != bareSubject {
 		err = a.engine.await(ctx, seq)
 	}
-	return slice{}, err
+	return rate, err
 }
 
 // pace publishes arrays at the rate of besideEvents until stop is closed, and

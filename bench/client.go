@@ -15,69 +15,82 @@ import (
 // errNoAnswer says that nobody answers, or with nothing.
 var errNoAnswer = errors.New("a request was answered with nothing")
 
-// asker has goroutines that ask one request after the other, all over one
-// subscription: nothing in the client is slower than it must be, so what is
-// compared is the other side.
-type asker struct {
-	conn    *nats.Conn
-	sub     *nats.Subscription
-	prefix  string
-	answers []chan int // size of the answer
-}
-
-func newAsker(conn *nats.Conn, inFlight int) (*asker, error) {
-	a := &asker{conn: conn, prefix: nats.NewInbox() + ".", answers: make([]chan int, inFlight)}
-	for i := range a.answers {
-		a.answers[i] = make(chan int, 1)
-	}
-	var err error
-	a.sub, err = conn.Subscribe(a.prefix+"*", func(m *nats.Msg) {
-		i, _ := strconv.Atoi(m.Subject[len(a.prefix):])
-		a.answers[i] <- len(m.Data)
-	})
-	return a, err
-}
-
-func (a *asker) close() error { return a.sub.Unsubscribe() }
-
-// ask asks for that long and returns requests per second.
-func (a *asker) ask(ctx context.Context, subject string, body []byte, long time.Duration) (slice, error) {
+// crowd has n goroutines do the same over and over for that long, each at least
+// once, and returns how often it was done.
+func crowd(ctx context.Context, n int, long time.Duration, do func(ctx context.Context, i int) error) (int, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var stop atomic.Bool
 	defer time.AfterFunc(long, func() { stop.Store(true) }).Stop()
 	var total atomic.Int64
 	var group sync.WaitGroup
-	m := startMeter()
-	for i := range a.answers {
+	for i := range n {
 		group.Go(func() {
-			n, err := a.loop(ctx, &stop, i, subject, body)
-			total.Add(int64(n))
-			if err != nil {
-				cancel(err)
+			done := int64(0)
+			for more := true; more; more = !stop.Load() {
+				if err := do(ctx, i); err != nil {
+					cancel(err)
+					break
+				}
+				done++
 			}
+			total.Add(done)
 		})
 	}
 	group.Wait()
-	return m.rate(int(total.Load())), context.Cause(ctx)
+	return int(total.Load()), context.Cause(ctx)
 }
 
-func (a *asker) loop(ctx context.Context, stop *atomic.Bool, i int, subject string, body []byte) (n int, err error) {
-	inbox := a.prefix + strconv.Itoa(i)
-	for ; !stop.Load(); n++ {
-		if err := a.conn.PublishRequest(subject, inbox, body); err != nil {
-			return n, err
-		}
-		select {
-		case size := <-a.answers[i]:
-			if size == 0 {
-				return n, errNoAnswer
-			}
-		case <-ctx.Done():
-			return n, ctx.Err()
-		}
+// asker has places from which one request after the other is asked, all over one
+// subscription: nothing in the client is slower than it must be, so what is
+// compared is the other side.
+type asker struct {
+	conn    *nats.Conn
+	sub     *nats.Subscription
+	inboxes []string
+	answers []chan []byte
+}
+
+func newAsker(conn *nats.Conn, inFlight int) (*asker, error) {
+	a := &asker{conn: conn, inboxes: make([]string, inFlight), answers: make([]chan []byte, inFlight)}
+	prefix := nats.NewInbox() + "."
+	for i := range a.answers {
+		a.inboxes[i], a.answers[i] = prefix+strconv.Itoa(i), make(chan []byte, 1)
 	}
-	return n, nil
+	var err error
+	a.sub, err = conn.Subscribe(prefix+"*", func(m *nats.Msg) {
+		i, _ := strconv.Atoi(m.Subject[len(prefix):])
+		a.answers[i] <- m.Data
+	})
+	return a, err
+}
+
+func (a *asker) close() error { return a.sub.Unsubscribe() }
+
+// ask asks from all places for that long and returns requests per second.
+func (a *asker) ask(ctx context.Context, subject string, body []byte, long time.Duration) (slice, error) {
+	m := startMeter()
+	n, err := crowd(ctx, len(a.answers), long, func(ctx context.Context, i int) error {
+		_, err := a.request(ctx, i, subject, body)
+		return err
+	})
+	return m.rate(n), err
+}
+
+// request asks from place i and returns the answer.
+func (a *asker) request(ctx context.Context, i int, subject string, body []byte) ([]byte, error) {
+	if err := a.conn.PublishRequest(subject, a.inboxes[i], body); err != nil {
+		return nil, err
+	}
+	select {
+	case answer := <-a.answers[i]:
+		if len(answer) == 0 {
+			return nil, errNoAnswer
+		}
+		return answer, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // stream asks from one goroutine that never waits while fewer than inFlight

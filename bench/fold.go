@@ -8,8 +8,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/jetsource"
 	"github.com/quotashare/quotashare/projector/memstore"
@@ -27,14 +30,16 @@ const (
 type reading struct {
 	*world
 	r      *runner
+	shape  logShape
 	last   uint64 // sequence of its last message
+	events int    // configuration among them
 	rounds int    // stores made so far
 }
 
 // openReading writes a log of that shape. The stream of the engine would take
 // its subject, so it goes.
 func (r *runner) openReading(ctx context.Context, shape logShape) (l *reading, err error) {
-	l = &reading{r: r}
+	l = &reading{r: r, shape: shape, events: r.events}
 	if l.world, err = r.openWorld(ctx, relaxedSync); err != nil {
 		return nil, err
 	}
@@ -46,11 +51,38 @@ func (r *runner) openReading(ctx context.Context, shape logShape) (l *reading, e
 	if err := l.js.DeleteStream(ctx, "QUOTA"); err != nil {
 		return l, err
 	}
-	if err := l.addStream(ctx, readStream, readSubject); err != nil {
+	if err := l.addStream(ctx, readStream, shape.subjects(readSubject)...); err != nil {
 		return l, err
+	}
+	if shape.holds {
+		if err := l.configure(ctx); err != nil {
+			return l, err
+		}
 	}
 	l.last, err = shape.write(ctx, l.js, readSubject, r.events)
 	return l, err
+}
+
+// configure begins the log with a pool for each connection, so that holds are
+// judged by it.
+func (l *reading) configure(ctx context.Context) error {
+	for i := range logConnections {
+		conn := connName(i)
+		documents := map[string][]byte{
+			events.ConfigPlan.Subject(conn): plans.AppendPlanJSON(nil, conn, dimensions()),
+			events.ConfigPool.Subject(conn): plans.AppendPoolJSON(nil, poolOf(conn, conn, logKeys)),
+		}
+		for subject, document := range documents {
+			m := nats.NewMsg(subject)
+			m.Header.Set(events.HeaderConfig, events.ConfigPut)
+			m.Data = document
+			if _, err := l.js.PublishMsg(ctx, m); err != nil {
+				return err
+			}
+			l.events++
+		}
+	}
+	return nil
 }
 
 // fold reads the log into the store, which must be empty, from the beginning
@@ -70,14 +102,26 @@ func (l *reading) fold(ctx context.Context, store projector.Store) (slice, error
 	done := make(chan error, 1)
 	go func() { done <- loop.Run(run) }()
 	err = loop.Wait(ctx, l.last)
-	s := m.rate(l.r.events)
+	s := m.rate(l.events)
 	cancel()
 	err = errors.Join(err, <-done)
 	source.Close()
-	if c := state.Counts(); err == nil && c.Folded != uint64(l.r.events) {
-		err = fmt.Errorf("%d of %d events were folded: %+v", c.Folded, l.r.events, c)
+	if err == nil {
+		err = l.check(state.Counts())
 	}
 	return s, err
+}
+
+// check reports what is missing when everything should be folded.
+func (l *reading) check(c projector.Counts) error {
+	settled := 0
+	if l.shape.holds {
+		settled = l.r.events / 2
+	}
+	if c.Folded != uint64(l.events) || c.Holds.Settled != uint64(settled) {
+		return fmt.Errorf("%d of %d events were folded, and %d of %d holds settled: %+v", c.Folded, l.events, c.Holds.Settled, settled, c)
+	}
+	return nil
 }
 
 // foldToDisk folds into a new store, which is gone afterwards.
@@ -122,7 +166,7 @@ func (l *reading) consume(ctx context.Context) (slice, error) {
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	s := m.rate(l.r.events)
+	s := m.rate(l.events)
 	reading.Stop()
 	<-reading.Closed()
 	return s, err

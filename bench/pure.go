@@ -25,13 +25,15 @@ func (h *half) Model(int, quota.Unit) windows.Counter                     { retu
 func (h *half) Reading(int, quota.Window) fairshare.Reading { return fairshare.Reading{} }
 
 func (h *half) Scoped(_ int, _ quota.Window, dst []fairshare.Level) []fairshare.Level { return dst }
-func (h *half) Holds(dst []fairshare.Hold) []fairshare.Hold                           { return dst }
+
+func (h *half) Held(quota.Unit, quota.Amount, fairshare.Whose, int64) quota.Amount { return 0 }
+func (h *half) Holds(dst []fairshare.Hold) []fairshare.Hold                        { return dst }
 
 // pure measures the judgement alone, of a soft key above its share: every rule
 // is gone through.
 func pure(ctx context.Context, r *runner) ([]Row, error) {
 	const now = 1_790_000_000_000
-	pool := poolDocument()
+	pool := poolOf(poolID, connection, poolKeys)
 	pool.Allocations[0].Policy = plans.Soft
 	resolved := plans.Resolve(pool, func(string) plans.Plan { return plans.Plan{Dimensions: dimensions()} })
 	h := new(half)

@@ -8,8 +8,15 @@ import (
 
 // slice is what one turn of one side gave.
 type slice struct {
-	value float64 // operations per second, or a latency: what the side measures
-	cpu   float64 // microseconds of CPU per operation
+	value    float64 // operations per second
+	cpu      float64 // microseconds of CPU per operation
+	p50, p99 float64 // milliseconds that one takes; 0 = not timed
+}
+
+// timed returns the slice with the quantiles of these milliseconds.
+func (s slice) timed(took []float64) slice {
+	s.p50, s.p99 = quantile(took, 0.5), quantile(took, 0.99)
+	return s
 }
 
 // side is one of two that are measured by turns.
@@ -18,42 +25,60 @@ type side func(ctx context.Context) (slice, error)
 // duel has the slices of both sides, pair by pair.
 type duel struct{ ours, bare []slice }
 
-// alternate runs both sides once unmeasured, and then in pairs by turns, every
-// second pair the other way round.
+// alternate runs both sides by turns.
 func alternate(ctx context.Context, rounds int, ours, bare side) (duel, error) {
-	var d duel
-	for i := -1; i < rounds; i++ {
-		var got [2]slice // ours, bare
-		sides := [2]side{ours, bare}
-		for turn := range sides {
-			k := (turn + i&1) % 2
-			s, err := sides[k](ctx)
-			if err != nil {
-				return d, err
-			}
-			got[k] = s
-		}
-		if i >= 0 {
-			d.ours, d.bare = append(d.ours, got[0]), append(d.bare, got[1])
-		}
-	}
-	return d, ctx.Err()
+	all, err := turns(ctx, rounds, ours, bare)
+	return duel{ours: all[0], bare: all[1]}, err
 }
 
-// row makes the figure: medians, and the median of the ratios, which is not the
-// ratio of the medians.
+// turns runs each side once unmeasured, and then all by turns, every second round
+// the other way round. It returns the slices of each.
+func turns(ctx context.Context, rounds int, sides ...side) ([][]slice, error) {
+	all := make([][]slice, len(sides))
+	for i := -1; i < rounds; i++ {
+		for turn := range sides {
+			k := turn
+			if i&1 == 1 {
+				k = len(sides) - 1 - turn
+			}
+			s, err := sides[k](ctx)
+			if err != nil {
+				return all, err
+			}
+			if i >= 0 {
+				all[k] = append(all[k], s)
+			}
+		}
+	}
+	return all, ctx.Err()
+}
+
+// row makes the figure of the operations, and their CPU.
 func (d *duel) row(name, unit string) Row {
-	ratios := make([]float64, len(d.ours))
-	for i := range ratios {
-		ratios[i] = d.ours[i].value / d.bare[i].value
-	}
-	value := func(s slice) float64 { return s.value }
+	row := d.of(name, unit, func(s slice) float64 { return s.value })
 	cpu := func(s slice) float64 { return s.cpu }
-	return Row{
-		Name: name, Unit: unit,
-		Ours: median(each(d.ours, value)), Bare: median(each(d.bare, value)), Ratio: median(ratios),
-		OursCPU: median(each(d.ours, cpu)), BareCPU: median(each(d.bare, cpu)),
+	row.OursCPU, row.BareCPU = median(each(d.ours, cpu)), median(each(d.bare, cpu))
+	return row
+}
+
+// p50 and p99 make the figures of the time that one takes.
+func (d *duel) p50(name string) Row {
+	return d.of(name+", p50", "ms", func(s slice) float64 { return s.p50 })
+}
+
+func (d *duel) p99(name string) Row {
+	return d.of(name+", p99", "ms", func(s slice) float64 { return s.p99 })
+}
+
+// of makes a figure: medians, and the median of the ratios, which is not the ratio
+// of the medians.
+func (d *duel) of(name, unit string, value func(slice) float64) Row {
+	ours, bare := each(d.ours, value), each(d.bare, value)
+	ratios := make([]float64, len(ours))
+	for i := range ratios {
+		ratios[i] = ours[i] / bare[i]
 	}
+	return Row{Name: name, Unit: unit, Ours: median(ours), Bare: median(bare), Ratio: median(ratios)}
 }
 
 func each(list []slice, of func(slice) float64) []float64 {

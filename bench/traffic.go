@@ -32,6 +32,8 @@ var models = []string{"gpt-5-codex", "gpt-5-mini", "claude-sonnet-4"}
 type logShape struct {
 	perMessage int
 	ids        bool
+	requests   bool // with requestIds, each of which is remembered
+	holds      bool // half of the events are the holds of the others' requests
 }
 
 func (s logShape) String() string {
@@ -39,7 +41,12 @@ func (s logShape) String() string {
 	if s.perMessage > 1 {
 		text = fmt.Sprintf("arrays of %d", s.perMessage)
 	}
-	if s.ids {
+	switch {
+	case s.holds:
+		text += ", holds and their settlements"
+	case s.requests:
+		text += ", with ids and requestIds"
+	case s.ids:
 		text += ", with ids"
 	}
 	return text
@@ -56,32 +63,69 @@ const (
 // of other keys, as in real traffic.
 func (s logShape) eventAt(n, total int, start int64) events.Event {
 	conn, key := n*31%logConnections, n*17%logKeys
-	e := usage(n, keyName(key), fmt.Sprintf("codex-%02d", conn))
+	e := usage(n, keyName(key), connName(conn))
 	if s.ids {
 		e.ID = fmt.Sprintf("01JD9Q8ZK3W0%012d", n)
+	}
+	if s.requests {
+		e.RequestID = requestID(n)
 	}
 	e.Time = start - 3_600_000 + int64(n)*3_600_000/int64(total)
 	return e
 }
 
-// write publishes total events of the shape on the subject and returns the
-// sequence of the last message.
+// subjects are those of the messages of a log whose consumption is on subject.
+func (s logShape) subjects(subject string) []string {
+	if s.holds {
+		return []string{subject, events.Hold.Subject(""), events.ConfigPrefix + ">"}
+	}
+	return []string{subject}
+}
+
+// write publishes total events of the shape, consumption on the subject, and
+// returns the sequence of the last message. The holds of a message of consumption
+// are the message before it.
 func (s logShape) write(ctx context.Context, js jetstream.JetStream, subject string, total int) (uint64, error) {
 	start := time.Now().UnixMilli()
-	p := publisher{js: js, subject: subject}
+	used, held := publisher{js: js, subject: subject}, publisher{js: js, subject: events.Hold.Subject("")}
+	if s.holds {
+		total /= 2
+	}
 	batch := make([]events.Event, 0, s.perMessage)
 	for n := range total {
 		batch = append(batch, s.eventAt(n, total, start))
 		if len(batch) < s.perMessage && n < total-1 {
 			continue
 		}
-		if err := p.publish(batch); err != nil {
+		if s.holds {
+			if err := held.publish(holdsOf(batch)); err != nil {
+				return 0, err
+			}
+		}
+		if err := used.publish(batch); err != nil {
 			return 0, err
 		}
 		batch = batch[:0]
 	}
-	return p.flush(ctx)
+	return used.flush(ctx)
 }
+
+// holdsOf returns the holds of the requests that were used so.
+func holdsOf(used []events.Event) []events.Event {
+	holds := make([]events.Event, len(used))
+	for i := range used {
+		u := &used[i]
+		holds[i] = events.Event{
+			Kind: events.Hold, ID: u.RequestID, APIKeyID: u.APIKeyID, ConnectionID: u.ConnectionID, Model: u.Model,
+			RequestID: u.RequestID, Cost: u.Cost, Given: u.Given, LeaseMs: 300_000, DecisionID: u.RequestID,
+		}
+	}
+	return holds
+}
+
+func connName(i int) string { return fmt.Sprintf("codex-%02d", i) }
+
+func requestID(n int) string { return fmt.Sprintf("01JD9Q8ZK3W1%012d", n) }
 
 // array returns the body of a message that begins with event n, for traffic
 // that has no end and needs no times.
@@ -118,8 +162,11 @@ func (p *publisher) publish(batch []events.Event) (err error) {
 }
 
 // flush waits for the acknowledgement of the last message and returns its
-// sequence. The broker acknowledges in order.
+// sequence, 0 when nothing was published. The broker acknowledges in order.
 func (p *publisher) flush(ctx context.Context) (uint64, error) {
+	if p.last == nil {
+		return 0, nil
+	}
 	select {
 	case ack := <-p.last.Ok():
 		return ack.Sequence, nil

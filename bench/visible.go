@@ -19,21 +19,7 @@ const (
 // visible measures the time from publishing an event until an answer includes
 // it, beside that of a publication and its acknowledgement alone.
 func visible(ctx context.Context, r *runner) ([]Row, error) {
-	var rows []Row
-	for _, sync := range []time.Duration{0, relaxedSync} {
-		more, err := r.visibleWith(ctx, sync)
-		if err != nil {
-			return rows, err
-		}
-		rows = append(rows, more...)
-		// The next world begins with an empty directory.
-		next, err := r.below(fmt.Sprintf("sync-%d", len(rows)))
-		if err != nil {
-			return rows, err
-		}
-		r = next
-	}
-	return rows, nil
+	return r.withEachSync(ctx, (*runner).visibleWith)
 }
 
 func (r *runner) visibleWith(ctx context.Context, sync time.Duration) (rows []Row, err error) {
@@ -47,7 +33,7 @@ func (r *runner) visibleWith(ctx context.Context, sync time.Duration) (rows []Ro
 	}
 	var seen, acked []float64
 	side := func(into *[]float64, publish func(context.Context, []byte) error) side {
-		return func(ctx context.Context) (slice, error) { return r.timed(ctx, into, publish) }
+		return func(ctx context.Context) (slice, error) { return r.publishSome(ctx, into, publish) }
 	}
 	_, err = alternate(ctx, r.rounds, side(&seen, a.publishAndSee), side(&acked, a.publishBare))
 	if err != nil {
@@ -57,20 +43,16 @@ func (r *runner) visibleWith(ctx context.Context, sync time.Duration) (rows []Ro
 }
 
 func visibleRows(seen, acked []float64, sync time.Duration) []Row {
-	how := "fsync always"
-	if sync != 0 {
-		how = "fsync every " + sync.String()
-	}
 	row := func(q float64, name string) Row {
 		ours, bare := quantile(seen, q), quantile(acked, q)
-		return Row{Name: "publish to visible, " + how + ", " + name, Unit: "ms", Ours: ours, Bare: bare, Ratio: ours / bare}
+		return Row{Name: "publish to visible, " + syncText(sync) + ", " + name, Unit: "ms", Ours: ours, Bare: bare, Ratio: ours / bare}
 	}
 	return []Row{row(0.5, "p50").judged(atMost(5)), row(0.99, "p99")}
 }
 
-// timed publishes a few events, one after the other, and keeps how long each
+// publishSome publishes a few events, one after the other, and keeps how long each
 // took.
-func (r *runner) timed(ctx context.Context, into *[]float64, publish func(context.Context, []byte) error) (slice, error) {
+func (r *runner) publishSome(ctx context.Context, into *[]float64, publish func(context.Context, []byte) error) (slice, error) {
 	for n := range r.publishes {
 		e := usage(n, keyName(n%poolKeys), connection)
 		body := events.AppendJSON(nil, &e)

@@ -57,6 +57,31 @@ func (r *runner) openWorld(ctx context.Context, sync time.Duration) (w *world, e
 	return w, err
 }
 
+// withEachSync measures with an fsync for each message, and with one now and
+// then, each time in a directory of its own.
+func (r *runner) withEachSync(ctx context.Context, measure func(*runner, context.Context, time.Duration) ([]Row, error)) ([]Row, error) {
+	var rows []Row
+	for _, sync := range []time.Duration{0, relaxedSync} {
+		own, err := r.below("sync-" + sync.String())
+		if err != nil {
+			return rows, err
+		}
+		more, err := measure(own, ctx, sync)
+		rows = append(rows, more...)
+		if err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
+}
+
+func syncText(sync time.Duration) string {
+	if sync == 0 {
+		return "fsync always"
+	}
+	return "fsync every " + sync.String()
+}
+
 const retentionDays = 14
 
 func (w *world) close() error {
@@ -127,13 +152,14 @@ func dimensions() []plans.Dimension {
 	}
 }
 
-func poolDocument() *plans.Pool {
+// poolOf is a pool of one connection that so many keys share alike.
+func poolOf(id, connectionID string, keys int) *plans.Pool {
 	p := &plans.Pool{
-		ID: poolID, Name: poolID, Provider: "codex", Reserve: 100,
-		Connections: []plans.Connection{{ConnectionID: connection, Weight: 100}},
+		ID: id, Name: id, Provider: "codex", Reserve: 100,
+		Connections: []plans.Connection{{ConnectionID: connectionID, Weight: 100}},
 	}
-	for i := range poolKeys {
-		p.Allocations = append(p.Allocations, plans.Allocation{APIKeyID: keyName(i), Weight: 5 * quota.RatioOne})
+	for i := range keys {
+		p.Allocations = append(p.Allocations, plans.Allocation{APIKeyID: keyName(i), Weight: 100 * quota.RatioOne / quota.Ratio(keys)})
 	}
 	return p
 }
@@ -145,7 +171,7 @@ func (w *world) furnish(ctx context.Context, e *engine) error {
 	if _, err := e.PutPlan(ctx, connection, dimensions(), httpapi.Meta{}); err != nil {
 		return err
 	}
-	pool := poolDocument()
+	pool := poolOf(poolID, connection, poolKeys)
 	put := func(*plans.Pool) (*plans.Pool, error) { return pool, nil }
 	if _, err := e.ChangePool(ctx, pool.ID, put, httpapi.Meta{}); err != nil {
 		return err
