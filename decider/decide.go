@@ -39,6 +39,7 @@ func (e *Engine) Applied() uint64 {
 type scratch struct {
 	asked []projector.Asked
 	text  []byte
+	holds []int // places of questions whose holds go into the log
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -74,12 +75,18 @@ func (e *Engine) ask(ctx context.Context, qs []questions.Question, rs []question
 	view := view{seq: seq, behind: behind, silent: silent}
 	for i := range qs {
 		q, a, r := &qs[i], &s.asked[i], &rs[i]
-		if q.Reserve && !preview {
-			r.Err = &questions.Error{Code: questions.CodeInvalid, Message: "reserve: holds are not available in this version; ask without it and publish what was consumed"}
-		}
-		if d := e.answer(q, a, r, &view, s); !preview {
+		d := e.answer(q, a, r, &view, s)
+		switch {
+		case preview:
+		case q.Reserve && r.Err == nil && (r.Allow || p.state.HoldOpen(q.APIKeyID, q.RequestID)):
+			s.holds = append(s.holds, i)
+		default:
 			e.note(q, a, r, &d, questions.FromView)
 		}
+	}
+	if len(s.holds) > 0 {
+		e.reserve(ctx, p, qs, rs, s.holds, s)
+		s.holds = s.holds[:0]
 	}
 }
 
@@ -120,8 +127,13 @@ func (e *Engine) answer(q *questions.Question, a *projector.Asked, r *questions.
 		return d
 	}
 	d = a.Facts.Decide(a.Now)
-	r.DecisionID = e.ids.next()
+	if r.DecisionID == "" {
+		r.DecisionID = e.ids.next()
+	}
 	r.RequestID = q.RequestID
+	if q.Reserve && r.RequestID == "" {
+		r.RequestID = r.DecisionID
+	}
 	r.AsOf = questions.AsOf{Seq: v.seq, Time: a.Now, LagMs: v.behind}
 	e.judged(r, a, &d, s)
 	if v.seq < q.MinSeq {

@@ -49,6 +49,7 @@ type Engine struct {
 	server  *natsapi.Server // one for all projections, so that its counts go on
 	metrics *Metrics
 	writing chan struct{} // one for who writes configuration
+	holds   *holdWriter
 	// decisions are what was answered, for the decision log and those who watch.
 	decisions       *decisions
 	changeDecisions func(*decisionsWriter) // nil but in tests
@@ -73,6 +74,7 @@ func New(o Options) (*Engine, error) {
 	}
 	e := &Engine{o: o, js: js, now: func() int64 { return time.Now().UnixMilli() }, ids: newDecisionIDs(), from: thisProcess(), ready: newGate()}
 	e.writing = make(chan struct{}, 1)
+	e.holds = newHoldWriter(e)
 	e.decisions = newDecisions(e.Process())
 	e.server = natsapi.New(natsapi.Config{Conn: o.Conn, Decider: e, Version: o.Version, Logger: o.Log})
 	e.metrics = newMetrics(e)
@@ -177,6 +179,7 @@ func (e *Engine) project(ctx context.Context) (err error) {
 	})
 	g.Go(func() error { return outbox.run(gctx) })
 	g.Go(func() error { return environment.run(gctx, p) })
+	g.Go(func() error { return e.holds.run(gctx) })
 	g.Go(func() error { return e.serve(gctx, p) })
 	err = g.Wait()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {

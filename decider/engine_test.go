@@ -170,7 +170,6 @@ func TestQuestionsThatCannotBeAnswered(t *testing.T) {
 	}{
 		{"an hour that is over", questions.Question{APIKeyID: "alice", ConnectionID: "c", At: r.now() - 7_200_000}, questions.CodeAtTooOld},
 		{"no such pool", questions.Question{APIKeyID: "alice", Pool: "q"}, questions.CodeInvalid},
-		{"a hold", questions.Question{APIKeyID: "alice", ConnectionID: "c", Reserve: true}, questions.CodeInvalid},
 	} {
 		if got := r.ask(c.q); got.Err == nil || got.Err.Code != c.code {
 			t.Errorf("%s: %+v, want %s", c.name, got.Err, c.code)

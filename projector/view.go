@@ -175,6 +175,8 @@ type Asked struct {
 	Now int64
 	// MaxLagMs is how old the state may be before an answer says so.
 	MaxLagMs int64
+	// HoldTTLMs is the lease of a hold that names none.
+	HoldTTLMs int64
 	// SampleRate is the part of the allowed answers that is recorded.
 	SampleRate quota.Ratio
 	// UnknownPool is set when the question names a pool that there is not.
@@ -193,7 +195,8 @@ func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq 
 	defer s.mu.RUnlock()
 	now, maxLag := max(clock, s.logTime), s.settings.doc.MaxLagMs()
 	for i := range qs {
-		into[i].Now, into[i].MaxLagMs, into[i].SampleRate = now, maxLag, s.settings.doc.DecisionSampleRate()
+		into[i].Now, into[i].HoldTTLMs = now, s.settings.doc.HoldTTLMs()
+		into[i].MaxLagMs, into[i].SampleRate = maxLag, s.settings.doc.DecisionSampleRate()
 		if qs[i].At != 0 {
 			into[i].Now = qs[i].At
 		}
