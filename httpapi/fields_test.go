@@ -129,6 +129,9 @@ func everyReply(q *questions.Question) questions.Reply {
 		Binding: questions.Binding{Unit: quota.Requests, Window: quota.Hourly, Model: "k2"}, HasBinding: true,
 		Alternatives: []string{"kimi-2"}, Degraded: []string{"lag", "min-seq"}, Detail: "the state is 7 s old",
 	}
+	if q.Reserve {
+		r.RequestID, r.Degraded = "d2", []string{"no-hold"}
+	}
 	if q.Pool != "" { // one that observes
 		r.Allow, r.WouldBlock, r.HTTPStatus = true, true, 200
 	}

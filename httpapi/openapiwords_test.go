@@ -47,6 +47,7 @@ func TestTheDocumentHasTheWordsOfTheCode(t *testing.T) {
 		"Ratio.source":       wordsTo(plans.Environment),
 		"WholeNumber.source": wordsTo(plans.Environment),
 		"Reason":             append(wordsTo(fairshare.Suspended), "degraded"),
+		"Degraded":           inPage(t, "decide.md", "Degraded answers", regexp.MustCompile("^\\| (`.*?`) \\|")),
 		"Reply.scope":        {string(fairshare.ScopeKey), string(fairshare.ScopeConnection), string(fairshare.ScopePool), string(fairshare.ScopeModel)},
 		"EventType":          wordsTo(events.Release),
 		"Change.change":      {events.ConfigPut, events.ConfigDelete},
