@@ -81,14 +81,24 @@ func TestOnlyTheNewestRowsAreKept(t *testing.T) {
 	}
 }
 
-// TestNoDecisionWaitsForTheRows: what finds them in use is counted.
+// TestNoDecisionWaitsForTheRows: what finds them in use goes in with the next, as
+// if it had been in time, and what is too much is counted.
 func TestNoDecisionWaitsForTheRows(t *testing.T) {
 	b := newDecisions("p")
+	b.blocked(1000, "alice", "cap", "m")
 	b.mu.Lock()
-	b.blocked(1, "alice", "cap", "")
+	b.blocked(1001, "alice", "cap", "n")
+	b.blocked(1002, "bob", "cap", "m")
+	for range maxLate {
+		b.blocked(1003, "alice", "cap", "m")
+	}
 	b.mu.Unlock()
-	if n := b.missedBlocks.Load(); n != 1 || b.recent.last != 0 {
-		t.Errorf("%d missed, %d rows; want 1 and 0", n, b.recent.last)
+	if n := b.missedBlocks.Load(); n != 2 {
+		t.Errorf("%d missed, want the two that are too many", n)
+	}
+	want := fmt.Sprintf("1 at 1000: alice cap \"\" ×%d (d1000)\n2 at 1002: bob cap \"m\" ×1 (d1002)\n", maxLate)
+	if diff := cmp.Diff(want, show(b.after(0, 9000))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

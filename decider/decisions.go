@@ -15,14 +15,19 @@ import (
 // look for what happens want them.
 const maxWaiting = 8192
 
+// maxLate bounds the answers that wait for the rows. They are in use for the time
+// that a copy of all takes, at most.
+const maxLate = 1024
+
 // decisions are the rows of answers, on their way to those who watch and to the
-// decision log. No answer waits for them: what finds the rows in use is counted.
+// decision log. No answer waits for them.
 type decisions struct {
 	process string
 	bell    chan struct{} // there are rows to publish
+	late    chan *row     // answers that found the rows in use
 
 	// What became of rows, beside being stored.
-	missedBlocks, missedAllows atomic.Uint64 // found the rows in use, at once
+	missedBlocks, missedAllows atomic.Uint64 // found the rows in use, and late full
 	displaced                  atomic.Uint64 // made way for newer ones
 	stored, dropped            atomic.Uint64 // the broker took them, or did not
 
@@ -43,7 +48,7 @@ type row struct {
 }
 
 func newDecisions(process string) *decisions {
-	return &decisions{process: process, bell: make(chan struct{}, 1), open: map[blockKey]*row{}, number: 1}
+	return &decisions{process: process, bell: make(chan struct{}, 1), late: make(chan *row, maxLate), open: map[blockKey]*row{}, number: 1}
 }
 
 // record takes an answer in, if it is one to be recorded: every one that blocks,
@@ -54,8 +59,7 @@ func (e *Engine) record(q *questions.Question, a *projector.Asked, r *questions.
 	if q.At != 0 {
 		return
 	}
-	blocks := !r.Allow || r.WouldBlock
-	if !blocks && !sampled(q, a, r) {
+	if !blocks(r) && !sampled(q, a, r) {
 		return
 	}
 	asked := about{index: index, connection: q.ConnectionID}
@@ -82,68 +86,111 @@ type about struct {
 	connection, pool string
 }
 
-// add takes in an answer at now, epoch ms.
+// add takes in an answer at now, epoch ms. It waits for nobody: when the rows are
+// in use, the answer goes in with what comes next, and when too many are waiting
+// for that it is counted.
 func (d *decisions) add(q *questions.Question, r *questions.Reply, a *about, now int64) {
-	blocks := !r.Allow || r.WouldBlock
-	if !d.mu.TryLock() {
-		if blocks {
+	if d.mu.TryLock() {
+		defer d.mu.Unlock()
+		d.catchUp()
+		if blocks(r) && d.joins(blockKeyOf(q, a.pool, r), q.Model, now) {
+			return
+		}
+		d.push(d.make(q, r, a, now))
+		return
+	}
+	select {
+	case d.late <- d.make(q, r, a, now):
+		d.ring()
+	default:
+		if blocks(r) {
 			d.missedBlocks.Add(1)
 		} else {
 			d.missedAllows.Add(1)
 		}
-		return
 	}
-	defer d.mu.Unlock()
-	if !blocks {
-		d.push(q, r, a, now)
-		return
+}
+
+func blocks(r *questions.Reply) bool { return !r.Allow || r.WouldBlock }
+
+// joins counts a block with the equal ones of its second, if there are any.
+func (d *decisions) joins(key blockKey, model string, now int64) bool {
+	have := d.open[key]
+	if have == nil || over(have.Time, now) {
+		return false
 	}
-	key := blockKeyOf(q, a.pool, r)
-	if have := d.open[key]; have != nil && !over(have.Time, now) {
-		have.Count++
-		have.models = have.models || have.Question.Model != q.Model
-		return
+	have.Count++
+	have.models = have.models || have.Question.Model != model
+	return true
+}
+
+// lock is for all but answers.
+func (d *decisions) lock() {
+	d.mu.Lock()
+	d.catchUp()
+}
+
+// catchUp takes in the answers that found the rows in use.
+func (d *decisions) catchUp() {
+	for {
+		select {
+		case r := <-d.late:
+			if !blocks(&r.Reply) || !d.joins(r.key(), r.Question.Model, r.Time) {
+				d.push(r)
+			}
+		default:
+			return
+		}
 	}
-	made := d.push(q, r, a, now)
-	d.recent.push(made)
-	d.open[blockKeyOf(&made.Question, made.PoolID, &made.Reply)] = made
 }
 
 // over reports whether a row that began at that time takes nothing more in. A
 // clock that was set back ends it too: it would stay open until then.
 func over(began, now int64) bool { return now < began || now >= began+blockSpan }
 
-func (d *decisions) push(q *questions.Question, r *questions.Reply, a *about, now int64) *row {
-	if len(d.waiting) == maxWaiting {
-		d.shut(d.waiting[0])
-		d.waiting = d.waiting[1:]
-		d.displaced.Add(1)
-	}
+func (d *decisions) make(q *questions.Question, r *questions.Reply, a *about, now int64) *row {
 	made := &row{Record: questions.Keep(q, r)}
 	made.Time, made.Index, made.Process = now, a.index, d.process
 	made.ConnectionID, made.PoolID = a.connection, a.pool
 	if a.connection == q.ConnectionID {
 		made.ConnectionID = made.Question.ConnectionID // not the message's text
 	}
+	return made
+}
+
+func (d *decisions) push(made *row) {
+	if len(d.waiting) == maxWaiting {
+		d.shut(d.waiting[0])
+		d.waiting = d.waiting[1:]
+		d.displaced.Add(1)
+	}
 	d.waiting = append(d.waiting, made)
+	if blocks(&made.Reply) {
+		d.recent.push(made)
+		d.open[made.key()] = made
+	}
+	d.ring()
+}
+
+func (d *decisions) ring() {
 	select {
 	case d.bell <- struct{}{}:
 	default:
 	}
-	return made
 }
+
+func (r *row) key() blockKey { return blockKeyOf(&r.Question, r.PoolID, &r.Reply) }
 
 // shut makes equal blocks begin a new row.
 func (d *decisions) shut(r *row) {
-	key := blockKeyOf(&r.Question, r.PoolID, &r.Reply)
-	if r.block != 0 && d.open[key] == r {
+	if key := r.key(); r.block != 0 && d.open[key] == r {
 		delete(d.open, key)
 	}
 }
 
 // after returns the blocks after that number which are over at now.
 func (d *decisions) after(seq uint64, now int64) []httpapi.Block {
-	d.mu.Lock()
+	d.lock()
 	defer d.mu.Unlock()
 	return d.recent.after(seq, now)
 }
@@ -151,7 +198,7 @@ func (d *decisions) after(seq uint64, now int64) []httpapi.Block {
 // take makes the rows that are over at now, or all, the flight. It ends with
 // landed, before the next take.
 func (d *decisions) take(now int64, all bool) (flight []*row, number uint64) {
-	d.mu.Lock()
+	d.lock()
 	defer d.mu.Unlock()
 	n := 0
 	for n < len(d.waiting) && (all || over(d.waiting[n].Time, now)) {
@@ -165,7 +212,7 @@ func (d *decisions) take(now int64, all bool) (flight []*row, number uint64) {
 
 // landed says that nothing more becomes of the flight.
 func (d *decisions) landed() {
-	d.mu.Lock()
+	d.lock()
 	defer d.mu.Unlock()
 	d.flight = nil
 	d.number++
@@ -173,7 +220,7 @@ func (d *decisions) landed() {
 
 // empty reports whether no row waits.
 func (d *decisions) empty() bool {
-	d.mu.Lock()
+	d.lock()
 	defer d.mu.Unlock()
 	return len(d.waiting) == 0
 }
@@ -181,7 +228,7 @@ func (d *decisions) empty() bool {
 // unstored returns what is not known to be stored, the newest first, and the
 // number of the first flight that it may be stored with.
 func (d *decisions) unstored() (list []questions.Record, number uint64) {
-	d.mu.Lock()
+	d.lock()
 	defer d.mu.Unlock()
 	for i := len(d.waiting) - 1; i >= 0; i-- {
 		list = append(list, d.waiting[i].Record)

@@ -51,24 +51,27 @@ func (e *Engine) startDecisions() (stop func(), err error) {
 	if e.changeDecisions != nil {
 		e.changeDecisions(w)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, end := context.WithCancel(context.Background())
+	publishing, abandon := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer js.CleanupPublisher()
-		w.run(ctx)
-		last, end := context.WithTimeout(context.Background(), stopWithin)
-		defer end()
-		w.flush(last, true)
+		w.run(ctx, publishing)
+		w.flush(publishing, true)
 	}()
 	return func() {
-		cancel()
+		end()
+		late := time.AfterFunc(stopWithin, abandon)
 		<-done
+		late.Stop()
+		abandon()
 	}, nil
 }
 
-// run publishes what is over until the context ends.
-func (w *decisionsWriter) run(ctx context.Context) {
+// run publishes what is over until the context ends. What is under way then goes
+// on: publishing ends later.
+func (w *decisionsWriter) run(ctx, publishing context.Context) {
 	for ctx.Err() == nil {
 		select {
 		case <-w.rows.bell:
@@ -81,7 +84,7 @@ func (w *decisionsWriter) run(ctx context.Context) {
 			case <-ctx.Done():
 				return
 			}
-			w.flush(ctx, false)
+			w.flush(publishing, false)
 		}
 	}
 }

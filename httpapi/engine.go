@@ -117,6 +117,7 @@ type Engine interface {
 	Configuration
 	Watched
 	Views
+	Decisions
 
 	// State waits until minSeq is folded, or ctx ends and returns its error.
 	// The digest is computed only when asked for.

@@ -28,6 +28,7 @@ const rootText = `quotashare: fair shares of one provider account for many API k
   POST   /api/quota/events                publish usage and readings
   GET    /api/quota/stream                what happens, as server-sent events
   GET    /api/quota/changes               who changed what in the configuration
+  GET    /api/quota/decisions             what was answered, the newest first
   GET    /api/quota/state                 how far the fold is
   GET    /api/quota/rejected              events that could not be folded
   GET    /api/openapi.json                all of this in full, for programs

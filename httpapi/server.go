@@ -139,6 +139,7 @@ func (a *api) table(metricsPage http.Handler) []route {
 		{"/api/quota/decide", map[string]handler{"POST": caughtUp(a.decide)}},
 		{"/api/quota/preview", map[string]handler{"GET": caughtUp(a.preview)}},
 		{"/api/quota/release", map[string]handler{"POST": a.release}},
+		{"/api/quota/decisions", map[string]handler{"GET": a.decisions}},
 		{"/api/quota/events", map[string]handler{"POST": a.ingest}},
 		{"/api/quota/state", map[string]handler{"GET": a.state}},
 		{"/api/quota/rejected", map[string]handler{"GET": a.rejected}},
