@@ -20,6 +20,7 @@ type checker struct {
 	model   *model.Model
 	seen    []seen // by sequence − 1
 	digests map[uint64]digest
+	views   map[string]bool // by hold: what its writer's view said
 	asked   [1]projector.Asked
 	lines   []questions.Dimension
 }
@@ -54,7 +55,7 @@ type digest struct {
 }
 
 func newChecker(w *world) *checker {
-	return &checker{w: w, model: model.New(), digests: make(map[uint64]digest)}
+	return &checker{w: w, model: model.New(), digests: make(map[uint64]digest), views: make(map[string]bool)}
 }
 
 // stored has the model fold the message.

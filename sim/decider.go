@@ -48,7 +48,7 @@ func (d *decider) start() {
 	d.state, d.cut = state, nil
 	d.writer = writer{d: d, waiting: make(map[string]*waiter)}
 	d.skew = d.w.dice.between(-600_000, 600_000)
-	d.pace = pick(d.w.dice, []int64{3, 10, 50, 1_000})
+	d.pace = pick(d.w.dice, []int64{3, 3, 10, 50, 1_000, 30_000})
 	d.w.say("%s starts at %d, its clock is %d ms off", d.name, state.Position().Seq, d.skew)
 	d.reading, d.committing = false, false
 	d.wake()

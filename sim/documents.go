@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/sim/model"
@@ -11,26 +13,40 @@ func (w *world) pool(id string) *plans.Pool {
 	d := w.dice
 	p := &plans.Pool{ID: id, Name: "pool", Provider: pick(d, []string{"acme", "acme", "kimi"}), Reserve: 100}
 	p.Mode = []plans.Mode{plans.Enforce, plans.Observe, plans.Off}[d.kind(75, 17, 8)]
-	for _, c := range some(d, w.names.connections, int(d.between(1, 2))) {
+	for _, c := range w.connectionsOf(id) {
 		p.Connections = append(p.Connections, plans.Connection{ConnectionID: c, Weight: 100})
 	}
-	for _, key := range some(d, w.names.keys, int(d.between(0, 4))) {
+	for _, key := range some(d, w.names.keys, int(d.between(0, 5))) {
 		p.Allocations = append(p.Allocations, w.allocation(key))
 	}
-	for _, key := range some(d, w.names.keys[:5], d.kind(70, 20, 10)) { // none names all others
+	for _, key := range some(d, w.names.keys[:3], d.kind(45, 35, 20)) { // few keys, so that they are met
 		unit := pick(d, []quota.Unit{quota.Requests, quota.Tokens})
-		p.ModelCaps = append(p.ModelCaps, plans.ModelCap{APIKeyID: key, Model: pick(d, w.names.models[:3]), CapUnit: unit, CapValue: w.limit(unit) / 2})
+		p.ModelCaps = append(p.ModelCaps, plans.ModelCap{APIKeyID: key, Model: pick(d, w.names.models[:3]), CapUnit: unit, CapValue: w.limit(unit) / 3})
 	}
 	return p
+}
+
+// connectionsOf draws connections: mostly those that the id always has, so that
+// pools rarely want the same one.
+func (w *world) connectionsOf(id string) []string {
+	all := w.names.connections
+	switch own := slices.Index(w.names.pools, id); {
+	case w.dice.chance(25):
+		return some(w.dice, all, int(w.dice.between(1, 2)))
+	case own == 0:
+		return all[:2]
+	default:
+		return all[own+1 : own+2]
+	}
 }
 
 func (w *world) allocation(key string) plans.Allocation {
 	d := w.dice
 	a := plans.Allocation{
 		APIKeyID:  key,
-		Weight:    pick(d, []quota.Ratio{0, 10_000_000, 25_000_000, 33_333_333, 50_000_000, 100_000_000}),
-		Policy:    []plans.Policy{plans.Hard, plans.Soft, plans.Burst}[d.kind(40, 25, 35)],
-		Suspended: d.chance(5),
+		Weight:    pick(d, []quota.Ratio{0, 5_000_000, 10_000_000, 25_000_000, 33_333_333, 50_000_000, 100_000_000}),
+		Policy:    []plans.Policy{plans.Hard, plans.Soft, plans.Burst}[d.kind(45, 25, 30)],
+		Suspended: d.chance(4),
 	}
 	if d.chance(20) {
 		a.CapUnit = pick(d, []quota.Unit{quota.Requests, quota.Tokens, quota.USD})
@@ -90,9 +106,9 @@ func (w *world) exactPool() (*plans.Pool, []plans.Dimension) {
 			a.Policy = plans.Burst
 		}
 	}
-	list := []plans.Dimension{{Unit: quota.Requests, Window: quota.FiveHour, Limit: requests(w.dice.between(10, 60))}}
+	list := []plans.Dimension{{Unit: quota.Requests, Window: quota.FiveHour, Limit: requests(w.dice.between(20, 120))}}
 	if w.dice.chance(50) {
-		list = append(list, plans.Dimension{Unit: quota.Tokens, Window: quota.Daily, Limit: tokens(w.dice.between(10_000, 60_000))})
+		list = append(list, plans.Dimension{Unit: quota.Tokens, Window: quota.Daily, Limit: tokens(w.dice.between(20_000, 120_000))})
 	}
 	return p, list
 }

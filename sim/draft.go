@@ -8,7 +8,15 @@ import (
 	"github.com/quotashare/quotashare/wire"
 )
 
-// say makes a draft of events, which are of one kind: a single document or an
+// String shows the message as JSON, however it is encoded.
+func (d *draft) String() string {
+	if len(d.events) == 0 {
+		return d.subject + " " + string(d.data)
+	}
+	return d.subject + " " + string(events.AppendArray(nil, wire.JSON, d.events))
+}
+
+// draft makes a message of events, which are of one kind: a single document or an
 // array, in one of the encodings. The subject may go on where it may.
 func (w *world) draft(list ...events.Event) *draft {
 	enc := wire.JSON

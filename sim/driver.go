@@ -21,7 +21,7 @@ func Run(o Options) (Report, error) {
 		o.Steps = DefaultSteps
 	}
 	w := &world{Options: o, dice: newDice(o.Seed), now: start, report: &Report{}, names: newNames()}
-	w.exact = w.dice.chance(30)
+	w.exact = w.dice.chance(20)
 	w.log = &log{w: w}
 	w.check = newChecker(w)
 	w.begin()

@@ -55,12 +55,16 @@ func (w *world) moveClock() {
 	w.say("the broker's clock jumps ahead by %d ms", by)
 }
 
-// kill crashes a decider and starts it again later, now and then without its store.
+// kill crashes some decider.
 func (w *world) kill() {
-	d := pick(w.dice, w.deciders)
-	if d.state == nil {
-		return
+	if d := pick(w.dice, w.deciders); d.state != nil {
+		d.stumble()
 	}
+}
+
+// stumble is a crash, and a start some time later, now and then without the store.
+func (d *decider) stumble() {
+	w := d.w
 	d.crash()
 	w.after(w.dice.between(0, 90_000), func() {
 		if w.dice.chance(20) {

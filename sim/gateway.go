@@ -19,7 +19,7 @@ func (w *world) arrive() {
 		return
 	}
 	n := int64(1)
-	if w.dice.chance(15) {
+	if w.dice.chance(25) {
 		n = w.dice.between(2, 25)
 	}
 	like := w.call()
@@ -40,7 +40,7 @@ func (w *world) pause() int64 {
 	if w.exact {
 		return w.dice.between(0, 20_000)
 	}
-	switch w.dice.kind(600, 300, 60, 12, 1) {
+	switch w.dice.kind(600, 300, 50, 25, 1) {
 	case 0:
 		return w.dice.between(0, 3_000)
 	case 1:
@@ -81,7 +81,7 @@ func (w *world) estimate() (a quota.Amounts, bits uint8) {
 	if d.chance(70) {
 		bits |= given(quota.Tokens)
 		a[quota.Tokens] = tokens(pick(d, []int64{0, d.between(1, 300), d.between(1, 300), d.between(100, 6_000)}))
-		if d.chance(5) && !w.exact {
+		if d.chance(8) && !w.exact {
 			a[quota.Tokens] = tokens(d.between(20_000, 1_000_000))
 		}
 	}
@@ -145,7 +145,7 @@ func (c *call) hear(a answer) {
 	case a.degraded:
 		c.goOn(50, 20, 5, 10, 5, 10)
 	default:
-		c.goOn(40, 14, 14, 12, 10, 10)
+		c.goOn(35, 22, 13, 10, 10, 10)
 	}
 }
 
@@ -212,11 +212,15 @@ func (c *call) again() {
 		c.settle()
 		return
 	}
+	wait := c.life() / 4
+	if c.w.dice.chance(50) { // before the lease ends, as who wants to go on
+		wait = c.lease * c.w.dice.between(10, 99) / 100
+	}
 	if c.w.dice.chance(40) {
 		c.estimate, c.given = c.w.estimate()
 		c.lease = c.w.lease()
 	}
-	c.w.after(c.life()/4, c.ask)
+	c.w.after(wait, c.ask)
 }
 
 // stream reports what it used n times, then the rest.
@@ -273,8 +277,11 @@ func (c *call) settle() {
 	if d.chance(4) { // counted twice, by two that do not know of each other
 		c.consume(e, nil)
 	}
-	if d.chance(8) && !c.w.closing { // a client that does not know it is done
-		c.w.after(d.between(0, 90*60_000), c.ask)
+	if d.chance(6) { // a part that came late, from one that calls it the whole
+		c.w.after(d.between(0, 3_600_000), func() { c.consume(e, nil) })
+	}
+	if d.chance(12) && !c.w.closing { // a client that does not know it is done
+		c.w.after(d.between(0, 120*60_000), c.ask)
 	}
 }
 

@@ -72,7 +72,7 @@ func (l *log) store(d *draft) {
 	}
 	d.stored++
 	l.newest = max(l.newest, d.number)
-	w.say("log %d at %d: %s %s", m.Seq, m.Time-start, d.subject, d.data)
+	w.say("log %d at %d: %s", m.Seq, m.Time-start, d)
 	w.check.stored(&l.entries[m.Seq-1])
 	for _, d := range w.deciders {
 		d.wake()

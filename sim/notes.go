@@ -13,6 +13,13 @@ func (c *checker) noteRuling(x *ruling) {
 		model.Opened: HoldOpened, model.Replaced: HoldReplaced, model.Refused: HoldRefused,
 		model.RefusedAndLost: HoldRefusedAndLost, model.Late: HoldLate, model.LateRefused: HoldLate,
 	}[x.Fate])
+	allowed, asked := c.views[x.id]
+	switch {
+	case asked && allowed && !v.Allowed():
+		r.count(RefusedInTheFold)
+	case asked && !allowed && v.Allowed():
+		r.count(AllowedInTheFold)
+	}
 	if x.Moved {
 		r.count(HoldMoved)
 	}
@@ -69,15 +76,5 @@ func (c *checker) noteOutcome(o *model.Outcome) {
 	}
 	if o.Rejected {
 		r.count(RejectedConfig)
-	}
-}
-
-// answered counts where the fold said other than the view had.
-func (c *checker) answered(x *waiter) {
-	switch allowed := x.expected.Asked.Facts.Decide(x.expected.Asked.Now).Allowed(); {
-	case x.viewAllow && !allowed:
-		c.w.report.count(RefusedInTheFold)
-	case !x.viewAllow && allowed:
-		c.w.report.count(AllowedInTheFold)
 	}
 }

@@ -92,6 +92,9 @@ func (w *world) tell() {
 	}
 	for _, window := range some(d, []quota.Window{quota.Hourly, quota.FiveHour, quota.Daily, quota.Rate}, int(d.between(1, 3))) {
 		r := events.Reading{Window: window, UsedPercent: quota.Amount(d.between(0, 110)) * 1_000_000}
+		if d.chance(15) {
+			r.UsedPercent = 100_000_000
+		}
 		if d.chance(25) {
 			r.Scope = pick(d, w.names.scopes)
 		}

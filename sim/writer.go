@@ -21,7 +21,6 @@ type writer struct {
 type waiter struct {
 	reserve
 	expected  projector.Expected
-	viewAllow bool
 	openFirst bool // the request was held on the view
 	end       func(answer)
 }
@@ -30,12 +29,16 @@ type waiter struct {
 // its acknowledgement.
 func (w *writer) reserve(r reserve, q questions.Question, viewAllow bool, end func(answer)) {
 	id := w.d.w.names.id("h")
-	x := &waiter{reserve: r, viewAllow: viewAllow, openFirst: w.d.state.HoldOpen(r.key, r.request), end: end}
+	w.d.w.check.views[id] = viewAllow
+	x := &waiter{reserve: r, openFirst: w.d.state.HoldOpen(r.key, r.request), end: end}
 	x.expected = projector.Expected{ID: id, Question: q, Done: make(chan struct{}, 1)}
 	w.d.state.Expect(&x.expected)
 	w.waiting[id] = x
 	w.queue = append(w.queue, r.event(id))
 	w.flush()
+	if w.d.w.dice.chance(1) {
+		w.d.after(w.d.w.dice.between(0, 10), w.d.stumble)
+	}
 	patience := int64(100)
 	if w.d.w.dice.chance(20) {
 		patience = w.d.w.dice.between(1, 3_000)
@@ -81,7 +84,6 @@ func (w *writer) collect() {
 func (w *writer) wake(id string) {
 	if x := w.waiting[id]; x != nil {
 		delete(w.waiting, id)
-		w.d.w.check.answered(x)
 		x.deliver()
 	}
 }
@@ -102,7 +104,6 @@ func (w *writer) overdue(id string) {
 	delete(w.waiting, id)
 	if w.d.state.Unexpect(&x.expected) {
 		w.d.w.report.count(VerdictAtTheLastMoment)
-		w.d.w.check.answered(x)
 		x.deliver()
 		return
 	}

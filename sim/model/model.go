@@ -53,7 +53,7 @@ type Model struct {
 	uses    map[string][]use // by connection, as they came
 	taken   map[eventName]taken
 	holds   map[requestName]*hold
-	settled map[requestName]int64 // log time of the last consumption
+	settled map[requestName]int64 // log time of the consumption that began the hour
 	gauges  map[gaugeName]*gauge
 }
 
@@ -218,7 +218,11 @@ func (m *Model) consume(e *events.Event, broker int64, o *Outcome) {
 		}
 		return
 	}
-	m.settled[name] = m.Time
+	// The hour begins with the first consumption; another within it does not begin
+	// it anew.
+	if at, known := m.settled[name]; !known || m.Time-at >= afterwards {
+		m.settled[name] = m.Time
+	}
 	if h == nil {
 		o.Early++
 		return
