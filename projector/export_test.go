@@ -132,3 +132,6 @@ func (s *State) Part(conn, key string, w quota.Window, now int64) (part quota.Am
 	}
 	return m.Part(m.Local(uint32(s.names.find(key)))), true
 }
+
+// SetMaxHolds bounds the open holds.
+func (s *State) SetMaxHolds(n int) { s.maxHolds = n }

@@ -21,17 +21,18 @@ func (s *State) foldHold(m *events.Message, index int, e *events.Event, n *ident
 	if x != nil {
 		a = &x.Asked
 	}
+	a.verdictOnly = x == nil
 	s.gatherHold(e, n, a, x != nil && x.Question.Explain)
 	allowed := a.Facts.Judge(s.logTime).Allowed()
 	before := s.holds.byID[n.request]
 	if before != 0 {
 		s.holds.remove(before)
 	}
-	held := allowed && !settled && s.holds.len() < MaxHolds
+	held := allowed && !settled && s.holds.len() < s.maxHolds
 	if held {
 		s.openHold(e, n)
 	}
-	s.countHold(before != 0, held, allowed)
+	s.countHold(before != 0, held, allowed && settled)
 	if x != nil {
 		x.Seq, x.Index, x.Held = m.Seq, index, held
 		s.judged = append(s.judged, x)
@@ -60,12 +61,12 @@ func (s *State) openHold(e *events.Event, n *identity) {
 }
 
 // countHold counts a hold event by what became of it and of the hold before it.
-func (s *State) countHold(before, held, allowed bool) {
+func (s *State) countHold(before, held, late bool) {
 	c := &s.counts.Holds
 	switch {
 	case held:
 		c.Opened++
-	case allowed:
+	case late:
 		c.Late++
 	default:
 		c.Refused++
@@ -81,10 +82,10 @@ func (s *State) countHold(before, held, allowed bool) {
 // roomAt is the first instant at which there is room for one more hold beside
 // those that are open, 0 = now. One that is replaced makes room.
 func (s *State) roomAt(replaced uint32) int64 {
-	if s.holds.len() < MaxHolds || replaced != 0 {
+	if s.holds.len() < s.maxHolds || replaced != 0 {
 		return 0
 	}
-	return s.holds.at(s.holds.byEnd[0]).end
+	return s.holds.firstEnd()
 }
 
 // settle ends the hold of a request whose consumption came, on whatever
@@ -126,8 +127,8 @@ func (s *State) release(n *identity) {
 
 // expireHolds ends the holds whose lease is over at log time.
 func (s *State) expireHolds() {
-	for h := s.holds; len(h.byEnd) > 0 && h.at(h.byEnd[0]).end <= s.logTime; {
-		h.remove(h.byEnd[0])
+	for h := s.holds; h.len() > 0 && h.firstEnd() <= s.logTime; {
+		h.remove(h.ends[0])
 		s.counts.Holds.Expired++
 	}
 }

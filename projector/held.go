@@ -8,121 +8,164 @@ import (
 )
 
 // Held implements fairshare.Counters. It adds up groups, not holds, and takes off
-// what does not count: holds that are over by now and not yet by log time, and the
-// one that the question would replace. Where a hold is larger than what it counts
-// with, it goes along all of them.
+// what does not count: of holds that are over by now and not yet by log time, and of
+// the one that the question would replace, all; of those that hold more than most,
+// what is above it.
 func (r *reader) Held(u quota.Unit, most quota.Amount, whose fairshare.Whose, now int64) quota.Amount {
 	if r.s.holds.len() == 0 {
 		return 0
 	}
-	sum, ok := r.groupsHold(u, most, whose)
-	if !ok {
-		return r.holdsHold(u, most, whose, now)
-	}
-	r.s.holds.over(now, func(x *hold) {
-		if r.counts(x, whose) {
-			sum -= x.amounts[u]
-		}
-	})
-	if r.without != 0 {
-		if x := r.s.holds.at(r.without); x.end > now && r.counts(x, whose) {
-			sum -= x.amounts[u]
-		}
-	}
-	return sum
-}
-
-// groupsHold adds up the groups; ok is false when their sum is not what counts.
-func (r *reader) groupsHold(u quota.Unit, most quota.Amount, whose fairshare.Whose) (sum quota.Amount, ok bool) {
-	for _, conn := range r.p.conns {
-		all := r.s.holds.group(pairKey{conn: conn})
-		if all == nil {
-			continue
-		}
-		held, ok := r.groupHolds(all, conn, u, most, whose)
-		if !ok {
-			return 0, false
-		}
-		sum = quota.AddSat(sum, held)
-	}
-	return sum, true
-}
-
-// groupHolds returns what of one connection's holds, all of which are in the
-// group, counts.
-func (r *reader) groupHolds(all *group, conn ref, u quota.Unit, most quota.Amount, whose fairshare.Whose) (quota.Amount, bool) {
-	switch {
-	case whose == fairshare.OfAll || r.others != nil && whose == fairshare.OfAsker:
-		sum, ok := all.within(u, most)
-		if ok && whose == fairshare.OfAsker {
-			// Each listed key's holds are among all, and no larger.
-			for _, key := range r.p.listed {
-				if g := r.s.holds.group(pairKey{conn: conn, key: key}); g != nil {
-					sum -= g.sum[u]
-				}
+	r.leaveOut(now)
+	total := r.heldBy(u, whose)
+	total.minus(r.out.held[whose][u])
+	if most > 0 {
+		for _, conn := range r.p.conns {
+			if c := r.s.holds.on(conn); c != nil {
+				total.minus(r.excess(c, conn, u, most, whose))
 			}
 		}
-		return sum, ok
-	case r.key == 0:
-		return 0, true
 	}
-	name := pairKey{conn: conn, key: r.key}
-	if whose == fairshare.OfAskersModel {
-		if name.model = r.model; r.model == 0 {
-			return 0, true
-		}
-	}
-	g := r.s.holds.group(name)
-	if g == nil {
-		return 0, true
-	}
-	return g.within(u, most)
+	return total.amount()
 }
 
-// holdsHold goes along the holds of the pool, each with at most most.
-func (r *reader) holdsHold(u quota.Unit, most quota.Amount, whose fairshare.Whose, now int64) (sum quota.Amount) {
-	r.each(func(x *hold) {
-		if x.end <= now || !r.counts(x, whose) {
-			return
-		}
-		amount := x.amounts[u]
-		if most > 0 {
-			amount = min(amount, most)
-		}
-		sum = quota.AddSat(sum, amount)
-	})
-	return sum
-}
-
-// each calls fn for every open hold on the pool's connections, but for the one
-// that the question would replace.
-func (r *reader) each(fn func(x *hold)) {
-	h := r.s.holds
+// heldBy adds up the groups.
+func (r *reader) heldBy(u quota.Unit, whose fairshare.Whose) (total heldSum) {
+	if whose == fairshare.OfAsker && r.others != nil {
+		return r.others.holds(r)[u]
+	}
 	for _, conn := range r.p.conns {
-		if g := h.group(pairKey{conn: conn}); g != nil {
-			h.each(g, ofConnection, func(x *hold) {
-				if r.without == 0 || x != h.at(r.without) {
-					fn(x)
+		if c := r.s.holds.on(conn); c != nil {
+			if g := r.groupOf(c, conn, whose); g != nil {
+				total.plus(g.sum[u])
+			}
+		}
+	}
+	return total
+}
+
+// groupOf returns the group on a connection that the holds are all of, nil when
+// there are none. Of the unlisted keys' it is the connection's, of which it is a
+// part.
+func (r *reader) groupOf(c *onConn, conn ref, whose fairshare.Whose) *group {
+	switch {
+	case whose == fairshare.OfAll || whose == fairshare.OfAsker && r.others != nil:
+		return &c.group
+	case r.key == 0 || whose == fairshare.OfAskersModel && r.model == 0:
+		return nil
+	case whose == fairshare.OfAsker:
+		return r.s.holds.group(pairKey{conn: conn, key: r.key})
+	}
+	return r.s.holds.group(pairKey{conn: conn, key: r.key, model: r.model})
+}
+
+// excess is what the holds on a connection hold above most. It looks at those that
+// do, whosever they are; when they are more than the asked ones in all, as they may
+// be when the asker has a cap that is small for others, at the asked ones.
+func (r *reader) excess(c *onConn, conn ref, u quota.Unit, most quota.Amount, whose fairshare.Whose) (total heldSum) {
+	g := r.groupOf(c, conn, whose)
+	if g == nil {
+		return total
+	}
+	add := func(x *hold) {
+		if x.amounts[u] > most && x.end > r.out.at && !r.replaces(x) && r.isOf(x, whose) {
+			total.add(x.amounts[u] - most)
+		}
+	}
+	looked := uint32(0)
+	if !r.s.holds.above(c, u, most, func(x *hold) bool { add(x); looked++; return looked <= g.n }) {
+		total = heldSum{}
+		r.s.holds.each(g, r.inGroup(whose), add)
+	}
+	return total
+}
+
+// inGroup is which of a hold's groups groupOf returns.
+func (r *reader) inGroup(whose fairshare.Whose) int {
+	switch {
+	case whose == fairshare.OfAll || whose == fairshare.OfAsker && r.others != nil:
+		return ofConnection
+	case whose == fairshare.OfAsker:
+		return ofKey
+	}
+	return ofModel
+}
+
+// leftOut is what the groups have and what does not count, for one reader at one
+// instant.
+type leftOut struct {
+	known bool
+	at    int64
+	held  [fairshare.OfAskersModel + 1]heldByUnit
+}
+
+// leaveOut finds out what does not count at instant now: once for all lines of a
+// question, for while the log is quiet many leases may be over. When more are over
+// than the pool has holds, it looks at those.
+func (r *reader) leaveOut(now int64) {
+	if r.out.known && r.out.at == now {
+		return
+	}
+	r.out = leftOut{known: true, at: now}
+	h := r.s.holds
+	if h.firstEnd() <= now {
+		looked, most := 0, r.count()
+		if !h.over(now, func(x *hold) bool { r.leave(x); looked++; return looked <= most }) {
+			r.out.held = [len(r.out.held)]heldByUnit{}
+			r.all(func(x *hold) {
+				if x.end <= now {
+					r.leave(x)
 				}
 			})
 		}
 	}
+	if r.without != 0 && h.at(r.without).end > now {
+		r.leave(h.at(r.without))
+	}
 }
 
-// counts reports whether the hold is on one of the pool's connections and theirs
-// whose holds are asked for.
-func (r *reader) counts(x *hold, whose fairshare.Whose) bool {
-	switch whose {
-	case fairshare.OfAsker:
-		if !r.ofAsker(x) {
-			return false
-		}
-	case fairshare.OfAskersModel:
-		if !r.ofModel(x) {
-			return false
+// leave adds up a hold that does not count.
+func (r *reader) leave(x *hold) {
+	if !slices.Contains(r.p.conns, x.conn) {
+		return
+	}
+	for whose := range r.out.held {
+		if r.isOf(x, fairshare.Whose(whose)) {
+			r.out.held[whose].add(&x.amounts)
 		}
 	}
-	return slices.Contains(r.p.conns, x.conn)
+}
+
+// count returns how many holds the pool's connections have.
+func (r *reader) count() (n int) {
+	for _, conn := range r.p.conns {
+		if c := r.s.holds.on(conn); c != nil {
+			n += int(c.n)
+		}
+	}
+	return n
+}
+
+// all calls fn for every hold on the pool's connections.
+func (r *reader) all(fn func(x *hold)) {
+	for _, conn := range r.p.conns {
+		if c := r.s.holds.on(conn); c != nil {
+			r.s.holds.each(&c.group, ofConnection, fn)
+		}
+	}
+}
+
+// replaces reports whether the hold is the one that the question would replace.
+func (r *reader) replaces(x *hold) bool { return r.without != 0 && x == r.s.holds.at(r.without) }
+
+// isOf reports whether a hold on one of the pool's connections is of those.
+func (r *reader) isOf(x *hold, whose fairshare.Whose) bool {
+	switch whose {
+	case fairshare.OfAsker:
+		return r.ofAsker(x)
+	case fairshare.OfAskersModel:
+		return r.ofModel(x)
+	}
+	return true
 }
 
 // ofAsker reports whether a hold is the asker's, or of one of the unlisted keys when
@@ -140,8 +183,10 @@ func (r *reader) ofModel(x *hold) bool { return r.model != 0 && x.model == r.mod
 
 // Holds implements fairshare.Counters.
 func (r *reader) Holds(dst []fairshare.Hold) []fairshare.Hold {
-	r.each(func(x *hold) {
-		dst = append(dst, fairshare.Hold{Amounts: x.amounts, End: x.end, Key: r.ofAsker(x), Model: r.ofModel(x)})
+	r.all(func(x *hold) {
+		if !r.replaces(x) {
+			dst = append(dst, fairshare.Hold{Amounts: x.amounts, End: x.end, Key: r.ofAsker(x), Model: r.ofModel(x)})
+		}
 	})
 	return dst
 }
@@ -165,7 +210,7 @@ func (s *State) Holds() (x HoldStats) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if x.Open = s.holds.len(); x.Open > 0 {
-		x.FirstEnd = s.holds.at(s.holds.byEnd[0]).end
+		x.FirstEnd = s.holds.firstEnd()
 	}
 	return x
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math"
-	"math/bits"
 
 	"github.com/quotashare/quotashare/quota"
 )
@@ -34,7 +33,7 @@ type hold struct {
 	end     int64 // log time from which it counts no more
 	lease   int64 // ms
 	in      [numGroups]member
-	heap    uint32 // place in byEnd
+	at      [numOrders]uint32 // its place in each order that it is in
 	open    bool
 	stored  bool // the store has a record of it
 	dirty   bool // it is on the list of the next cut
@@ -51,24 +50,80 @@ const (
 	numGroups
 )
 
-// group adds up the holds of a connection, of a key or of a model. A hold counts
-// with at most the limit that it is counted against, so the largest amount is
-// kept too: while that is within the limit, the sum is what counts.
+// group adds up the holds of a connection, of a key or of a model.
 type group struct {
-	first, n  uint32
-	sum, most quota.Amounts
-	tops      [quota.NumUnits]uint32 // how many have the largest amount
+	first, n uint32
+	sum      heldByUnit
+}
+
+// onConn is the group of a connection. A hold counts with at most the limit that it
+// is counted against, so its holds are in the order of their amounts as well: what
+// of a sum does not count is found without looking at what does.
+type onConn struct {
+	group
+	largest [quota.NumUnits][]uint32 // those that hold something of the unit
+}
+
+// heldSum adds up amounts, of which a million are more than an int64 holds: the bits
+// of each from the 32nd on, and those below.
+type heldSum struct{ high, low int64 }
+
+const lowBits = 1<<32 - 1
+
+func (s *heldSum) add(a quota.Amount) { s.high, s.low = s.high+int64(a>>32), s.low+int64(a&lowBits) }
+
+func (s *heldSum) sub(a quota.Amount) { s.high, s.low = s.high-int64(a>>32), s.low-int64(a&lowBits) }
+
+func (s *heldSum) plus(x heldSum)  { s.high, s.low = s.high+x.high, s.low+x.low }
+func (s *heldSum) minus(x heldSum) { s.high, s.low = s.high-x.high, s.low-x.low }
+
+// amount returns the sum, the largest amount when it is more.
+func (s heldSum) amount() quota.Amount {
+	high := s.high + s.low>>32
+	if high > math.MaxInt64>>32 {
+		return math.MaxInt64
+	}
+	return quota.Amount(high<<32 | s.low&lowBits)
+}
+
+// heldByUnit is a sum for each unit.
+type heldByUnit [quota.NumUnits]heldSum
+
+func (s *heldByUnit) add(amounts *quota.Amounts) {
+	for u, a := range amounts {
+		s[u].add(a)
+	}
+}
+
+func (s *heldByUnit) sub(amounts *quota.Amounts) {
+	for u, a := range amounts {
+		s[u].sub(a)
+	}
+}
+
+func (s *heldByUnit) plus(x *heldByUnit) {
+	for u := range x {
+		s[u].plus(x[u])
+	}
+}
+
+func (s *heldByUnit) minus(x *heldByUnit) {
+	for u := range x {
+		s[u].minus(x[u])
+	}
 }
 
 // holds are all requests in flight.
 type holds struct {
 	byID    map[idHash]uint32
 	list    arena[hold]
-	free    []uint32 // places in list
-	byEnd   []uint32 // a heap of places, the earliest end first
-	groups  arena[group]
+	free    []uint32           // places in list
+	ends    []uint32           // all, the earliest end first
+	byConn  arena[uint32]      // places in conns, by connection
+	conns   arena[onConn]      // of every connection that ever had one
+	groups  arena[group]       // of keys and models that have some
 	unused  []uint32           // places in groups
-	byGroup map[pairKey]uint32 // key 0: of the connection; model 0: of the key
+	byGroup map[pairKey]uint32 // model 0: of the key
 	dirty   []uint32           // places changed since the last cut
 	gone    []idHash           // those that the store has and the state has not
 }
@@ -77,15 +132,31 @@ func newHolds() *holds {
 	h := &holds{byID: make(map[idHash]uint32), byGroup: make(map[pairKey]uint32)}
 	h.list.add()
 	h.groups.add()
+	h.conns.add()
 	return h
 }
 
 // len returns how many are open.
-func (h *holds) len() int { return len(h.byEnd) }
+func (h *holds) len() int { return len(h.ends) }
+
+// firstEnd is when the lease ends that ends first; some hold is open.
+func (h *holds) firstEnd() int64 { return h.at(h.ends[0]).end }
 
 func (h *holds) at(i uint32) *hold { return h.list.at(i) }
 
-// group returns the group of that name, nil when no hold is in it.
+// on returns the holds of a connection, nil when it has none.
+func (h *holds) on(conn ref) *onConn {
+	if uint32(conn) >= h.byConn.n {
+		return nil
+	}
+	if i := *h.byConn.at(uint32(conn)); i != 0 && h.conns.at(i).n > 0 {
+		return h.conns.at(i)
+	}
+	return nil
+}
+
+// group returns the group of a key or, with a model, of that on a connection, nil
+// when no hold is in it.
 func (h *holds) group(k pairKey) *group {
 	if i := h.byGroup[k]; i != 0 {
 		return h.groups.at(i)
@@ -110,8 +181,7 @@ func (h *holds) add(x hold) (at uint32) {
 			h.join(at, i)
 		}
 	}
-	h.byEnd = append(h.byEnd, at)
-	h.up(len(h.byEnd) - 1)
+	h.enter(at)
 	return at
 }
 
@@ -127,12 +197,12 @@ func (h *holds) touch(at uint32) {
 func (h *holds) remove(at uint32) {
 	x := h.at(at)
 	delete(h.byID, x.id)
+	h.withdraw(at)
 	for i := range numGroups {
 		if x.in[i].group != 0 {
 			h.leave(at, i)
 		}
 	}
-	h.unheap(int(x.heap))
 	if x.stored {
 		h.gone = append(h.gone, x.id)
 	}
@@ -156,60 +226,73 @@ func (h *holds) lower(at uint32, by *quota.Amounts, end int64) {
 	h.touch(h.add(x))
 }
 
-// groupName is the name of the hold's i-th group.
+// groupName is the name of the hold's i-th group, one of ofKey and ofModel.
 func (x *hold) groupName(i int) pairKey {
-	switch i {
-	case ofConnection:
-		return pairKey{conn: x.conn}
-	case ofKey:
+	if i == ofKey {
 		return pairKey{conn: x.conn, key: x.key}
 	}
 	return x.pairKey
 }
 
-// join puts the hold in front of the list of its i-th group, which is made when
-// it is new.
+// groupAt returns the group at a place of the i-th of a hold's groups.
+func (h *holds) groupAt(i int, place uint32) *group {
+	if i == ofConnection {
+		return &h.conns.at(place).group
+	}
+	return h.groups.at(place)
+}
+
+// join puts the hold in front of the list of its i-th group.
 func (h *holds) join(at uint32, i int) {
 	x := h.at(at)
-	name := x.groupName(i)
-	to := h.byGroup[name]
-	if to == 0 {
-		if n := len(h.unused); n > 0 {
-			to = h.unused[n-1]
-			h.unused = h.unused[:n-1]
-		} else {
-			to, _ = h.groups.add()
-		}
-		h.byGroup[name] = to
-	}
-	g := h.groups.at(to)
-	x.in[i] = member{group: to, next: g.first}
+	place := h.needGroup(x, i)
+	g := h.groupAt(i, place)
+	x.in[i] = member{group: place, next: g.first}
 	if g.first != 0 {
 		h.at(g.first).in[i].prev = at
 	}
 	g.first = at
 	g.n++
-	for u, a := range x.amounts {
-		g.sum[u] += a
-		g.rise(u, a)
-	}
+	g.sum.add(&x.amounts)
 }
 
-// rise takes in an amount that may be the largest.
-func (g *group) rise(u int, a quota.Amount) {
-	switch {
-	case a > g.most[u]:
-		g.most[u], g.tops[u] = a, 1
-	case a == g.most[u]:
-		g.tops[u]++
+// needGroup returns the place of the hold's i-th group, which it makes when it is
+// new.
+func (h *holds) needGroup(x *hold, i int) (place uint32) {
+	if i == ofConnection {
+		return h.needConn(x.conn)
 	}
+	name := x.groupName(i)
+	if place = h.byGroup[name]; place != 0 {
+		return place
+	}
+	if n := len(h.unused); n > 0 {
+		place = h.unused[n-1]
+		h.unused = h.unused[:n-1]
+	} else {
+		place, _ = h.groups.add()
+	}
+	h.byGroup[name] = place
+	return place
 }
 
-// leave takes the hold out of its i-th group, which is gone with the last.
+func (h *holds) needConn(conn ref) uint32 {
+	for h.byConn.n <= uint32(conn) {
+		h.byConn.add()
+	}
+	place := h.byConn.at(uint32(conn))
+	if *place == 0 {
+		*place, _ = h.conns.add()
+	}
+	return *place
+}
+
+// leave takes the hold out of its i-th group. That of a key or model is gone with
+// the last; a connection is used again, and keeps the room of its orders.
 func (h *holds) leave(at uint32, i int) {
 	x := h.at(at)
 	m := x.in[i]
-	g := h.groups.at(m.group)
+	g := h.groupAt(i, m.group)
 	if m.prev != 0 {
 		h.at(m.prev).in[i].next = m.next
 	} else {
@@ -219,38 +302,11 @@ func (h *holds) leave(at uint32, i int) {
 		h.at(m.next).in[i].prev = m.prev
 	}
 	g.n--
-	if g.n == 0 {
-		*g = group{}
+	g.sum.sub(&x.amounts)
+	if g.n == 0 && i != ofConnection {
 		delete(h.byGroup, x.groupName(i))
 		h.unused = append(h.unused, m.group)
-		return
 	}
-	for u, a := range x.amounts {
-		g.sum[u] -= a
-		if a != g.most[u] {
-			continue
-		}
-		if g.tops[u]--; g.tops[u] == 0 {
-			h.findMost(g, i, u)
-		}
-	}
-}
-
-// findMost looks for the largest amount anew. The largest of n ends once in n
-// times, so that a step costs little in the mean.
-func (h *holds) findMost(g *group, i, u int) {
-	g.most[u] = 0
-	for at := g.first; at != 0; at = h.at(at).in[i].next {
-		g.rise(u, h.at(at).amounts[u])
-	}
-}
-
-// within returns the sum of the group in a unit when each of its holds counts
-// with its whole amount, none being above most; else ok is false, as it is when
-// the sum would be more than an amount can be.
-func (g *group) within(u quota.Unit, most quota.Amount) (sum quota.Amount, ok bool) {
-	high, low := bits.Mul64(uint64(g.most[u]), uint64(g.n))
-	return g.sum[u], high == 0 && low <= math.MaxInt64 && (most == 0 || g.most[u] <= most)
 }
 
 // each calls fn for every hold of the group, which is an i-th of theirs.
@@ -259,66 +315,5 @@ func (h *holds) each(g *group, i int, fn func(x *hold)) {
 		x := h.at(at)
 		fn(x)
 		at = x.in[i].next
-	}
-}
-
-// over calls fn for every hold whose end is not after now. The heap has them at
-// its top, so it looks at no more than twice as many as there are.
-func (h *holds) over(now int64, fn func(x *hold)) { h.overFrom(0, now, fn) }
-
-func (h *holds) overFrom(i int, now int64, fn func(x *hold)) {
-	if i >= len(h.byEnd) {
-		return
-	}
-	x := h.at(h.byEnd[i])
-	if x.end > now {
-		return
-	}
-	fn(x)
-	h.overFrom(2*i+1, now, fn)
-	h.overFrom(2*i+2, now, fn)
-}
-
-// The heap of ends.
-
-func (h *holds) before(i, j int) bool { return h.at(h.byEnd[i]).end < h.at(h.byEnd[j]).end }
-
-func (h *holds) swap(i, j int) {
-	h.byEnd[i], h.byEnd[j] = h.byEnd[j], h.byEnd[i]
-	h.at(h.byEnd[i]).heap, h.at(h.byEnd[j]).heap = uint32(i), uint32(j)
-}
-
-func (h *holds) up(i int) {
-	h.at(h.byEnd[i]).heap = uint32(i)
-	for i > 0 && h.before(i, (i-1)/2) {
-		h.swap(i, (i-1)/2)
-		i = (i - 1) / 2
-	}
-}
-
-func (h *holds) down(i int) {
-	for {
-		least := i
-		for _, child := range [...]int{2*i + 1, 2*i + 2} {
-			if child < len(h.byEnd) && h.before(child, least) {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		h.swap(i, least)
-		i = least
-	}
-}
-
-// unheap takes place i out of the heap.
-func (h *holds) unheap(i int) {
-	last := len(h.byEnd) - 1
-	h.swap(i, last)
-	h.byEnd = h.byEnd[:last]
-	if i < last {
-		h.up(i)
-		h.down(i)
 	}
 }

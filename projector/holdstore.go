@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/quota"
 )
 
@@ -37,18 +38,14 @@ func (x *hold) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(x.key))
 	dst = binary.AppendUvarint(dst, uint64(x.conn))
 	dst = binary.AppendUvarint(dst, uint64(x.model))
-	return x.appendAmounts(dst)
-}
-
-// appendAmounts appends what does not depend on refs.
-func (x *hold) appendAmounts(dst []byte) []byte {
-	for _, a := range x.amounts {
-		dst = binary.AppendVarint(dst, int64(a))
-	}
+	dst = appendAmounts(dst, &x.amounts)
 	dst = binary.AppendVarint(dst, x.end)
 	return binary.AppendVarint(dst, x.lease)
 }
 
+// loadHold opens a stored hold again. What the fold never writes is refused: a hold
+// that would be over, or for longer than its lease, or of more than an event can
+// have.
 func (s *State) loadHold(key, value []byte) error {
 	if len(key) != 1+len(idHash{}) {
 		return corrupt("hold key", key)
@@ -56,12 +53,14 @@ func (s *State) loadHold(key, value []byte) error {
 	d := decoder{b: value}
 	x := hold{id: idHash(key[1:]), stored: true}
 	x.key, x.conn, x.model = d.ref(), d.ref(), d.ref()
-	for u := range x.amounts {
+	for u := range quota.Unit(quota.NumUnits) {
 		x.amounts[u] = quota.Amount(d.int())
-		d.bad = d.bad || x.amounts[u] < 0
+		d.bad = d.bad || x.amounts[u] < 0 || x.amounts[u] > u.Max()
 	}
 	x.end, x.lease = d.int(), d.int()
-	if !d.done() || x.conn == 0 || x.conn > s.conns.len() || x.key == 0 || max(x.key, x.model) > s.names.len() {
+	left := x.end - s.logTime
+	known := x.conn != 0 && x.conn <= s.conns.len() && x.key != 0 && max(x.key, x.model) <= s.names.len()
+	if !d.done() || !known || left <= 0 || left > x.lease || x.lease > events.MaxLeaseMs || s.holds.len() == MaxHolds {
 		return corrupt("hold", key)
 	}
 	s.holds.add(x)
@@ -71,7 +70,7 @@ func (s *State) loadHold(key, value []byte) error {
 // digestHolds writes every open hold in the order of ids.
 func (s *State) digestHolds(w *digester) {
 	list := make([]uint32, 0, s.holds.len())
-	list = append(list, s.holds.byEnd...)
+	list = append(list, s.holds.ends...)
 	slices.SortFunc(list, func(a, b uint32) int { return bytes.Compare(s.holds.at(a).id[:], s.holds.at(b).id[:]) })
 	w.uint(uint64(len(list)))
 	for _, at := range list {
@@ -80,6 +79,10 @@ func (s *State) digestHolds(w *digester) {
 		w.bytes(s.names.raw(x.key))
 		w.bytes(s.conns.raw(x.conn))
 		w.bytes([]byte(s.names.id(x.model)))
-		w.bytes(x.appendAmounts(nil))
+		for _, a := range x.amounts {
+			w.int(int64(a))
+		}
+		w.int(x.end)
+		w.int(x.lease)
 	}
 }

@@ -123,7 +123,7 @@ func (s *State) read(conn ref, r *events.Reading, at int64) {
 	m := s.needMeter(conn, r.Window, r.Scope)
 	changed := m.Changed()
 	outcome, tooFar := m.Read(saturation.Observation{
-		Used: r.UsedPercent, ResetAt: r.ResetAt, At: at, HoldOpen: s.holds.group(pairKey{conn: conn}) != nil,
+		Used: r.UsedPercent, ResetAt: r.ResetAt, At: at, HoldOpen: s.holds.on(conn) != nil,
 	}, s.settings.doc.SignalTTLMs())
 	s.noteMeter(m, changed)
 	s.counts.ByOutcome[outcome]++

@@ -38,6 +38,7 @@ type State struct {
 	minutes  minutes
 	meters   meters
 	holds    *holds
+	maxHolds int // MaxHolds, but in tests
 	expected expected
 	// lastConfig is the sequence of the newest message under quota.config.>,
 	// folded or rejected: the next one must follow it.
@@ -149,7 +150,7 @@ type HoldCounts struct {
 	Expired   uint64 // their lease ended
 	Replaced  uint64 // by another hold of the same request
 	Withdrawn uint64 // another hold of the same request was refused
-	Refused   uint64 // events judged as a block
+	Refused   uint64 // events judged as a block, also by a pool that only observes when there is no room
 	Late      uint64 // events of requests that were settled before: judged, and not held
 }
 
@@ -187,6 +188,7 @@ func NewState(store Reader) *State {
 		dedup:     newDedup(store),
 		settled:   newSettled(store),
 		holds:     newHolds(),
+		maxHolds:  MaxHolds,
 		historyAt: make(map[historyKey]uint32),
 		dirtyConf: make(map[confKey]struct{}),
 	}

@@ -168,6 +168,7 @@ func (p *pool) within(places map[ref]ref) *pool {
 
 // compare asks for every row with both, and notes what differs.
 func (t *trial) compare() {
+	t.x.openHolds()
 	for i := range t.rows {
 		r := &t.rows[i]
 		if t.differs(r, trialModel{}) {

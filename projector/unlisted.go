@@ -18,6 +18,8 @@ type unlisted struct {
 	ends   []int             // by connection, of its pairs
 	listed []windows.Counter // scratch
 	locals []localUse        // by connection and window; empty until one is asked for
+	held   heldByUnit        // by their open holds, over or not
+	summed bool              // held is known
 }
 
 // localUse is what the unlisted keys used in the open cycle of a meter.
@@ -28,7 +30,7 @@ type localUse struct {
 
 // find looks up the listed keys' pairs. A connection that nobody used has none.
 func (n *unlisted) find(s *State, p *pool) {
-	n.pool, n.pairs, n.ends, n.locals = p, n.pairs[:0], n.ends[:0], n.locals[:0]
+	n.pool, n.pairs, n.ends, n.locals, n.summed = p, n.pairs[:0], n.ends[:0], n.locals[:0], false
 	for _, conn := range p.conns {
 		if s.conn(conn).total != 0 {
 			for _, key := range p.listed {
@@ -77,4 +79,34 @@ func (n *unlisted) local(r *reader, conn int, m *meter) saturation.Usage {
 		}
 	}
 	return x.used
+}
+
+// holds returns what the unlisted keys hold on the pool's connections: what all
+// hold, without the listed ones, or hold by hold where there are fewer of those.
+func (n *unlisted) holds(r *reader) *heldByUnit {
+	n.of(r)
+	if n.summed {
+		return &n.held
+	}
+	n.held, n.summed = heldByUnit{}, true
+	for _, conn := range r.p.conns {
+		c := r.s.holds.on(conn)
+		switch {
+		case c == nil:
+		case int(c.n) < len(r.p.listed):
+			r.s.holds.each(&c.group, ofConnection, func(x *hold) {
+				if r.ofAsker(x) {
+					n.held.add(&x.amounts)
+				}
+			})
+		default:
+			n.held.plus(&c.sum)
+			for _, key := range r.p.listed {
+				if g := r.s.holds.group(pairKey{conn: conn, key: key}); g != nil {
+					n.held.minus(&g.sum)
+				}
+			}
+		}
+	}
+	return &n.held
 }

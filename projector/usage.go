@@ -72,6 +72,7 @@ func (s *State) usageSheetOf(poolID string, unlisted []keyUse) *usageSheet {
 // fill makes the snapshot.
 func (x *usageSheet) fill(ctx context.Context, clock int64, unlisted int) error {
 	doc := x.pool.doc
+	x.openHolds()
 	x.now = max(clock, x.logTime)
 	x.snapshot = &usage.Snapshot{
 		PoolID: doc.ID, GeneratedAt: clock, AsOf: questions.AsOf{Seq: x.pos.Seq, Time: x.now},

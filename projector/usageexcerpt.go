@@ -17,6 +17,8 @@ type excerpt struct {
 	State
 	pool *pool
 	keys []ref // the pool's listed keys, then others that were asked for
+	// taken are the open holds before openHolds, which comes before any question.
+	taken []hold
 }
 
 // excerptOf copies the pool with the counters of its totals, of its listed keys
@@ -55,16 +57,27 @@ func (s *State) excerptOf(p *pool, others []ref) *excerpt {
 	return x
 }
 
-// takeHolds copies the open holds of a connection.
+// takeHolds copies the open holds of a connection, for openHolds to open.
 func (x *excerpt) takeHolds(s *State, from, to ref) {
-	if g := s.holds.group(pairKey{conn: from}); g != nil {
-		s.holds.each(g, ofConnection, func(was *hold) {
-			x.holds.add(hold{
-				id: was.id, pairKey: pairKey{conn: to, key: was.key, model: was.model},
-				amounts: was.amounts, end: was.end,
-			})
-		})
+	c := s.holds.on(from)
+	if c == nil {
+		return
 	}
+	x.taken = slices.Grow(x.taken, int(c.n))
+	s.holds.each(&c.group, ofConnection, func(was *hold) {
+		x.taken = append(x.taken, hold{
+			id: was.id, pairKey: pairKey{conn: to, key: was.key, model: was.model}, amounts: was.amounts, end: was.end,
+		})
+	})
+}
+
+// openHolds opens the holds that were taken: groups and orders take longer than
+// copying, and so are made outside of the lock.
+func (x *excerpt) openHolds() {
+	for i := range x.taken {
+		x.holds.add(x.taken[i])
+	}
+	x.taken = nil
 }
 
 // takeKeys copies the pairs of the wanted keys, and returns whose there were.

@@ -182,6 +182,7 @@ type Asked struct {
 	// UnknownPool is set when the question names a pool that there is not.
 	UnknownPool bool
 	reader      reader
+	verdictOnly bool // nobody wants to know when a block ends
 	// Of the first question: shared by all of one Gather.
 	unlisted   unlisted
 	attributed attributed
@@ -200,6 +201,7 @@ func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq 
 		if qs[i].At != 0 {
 			into[i].Now = qs[i].At
 		}
+		into[i].verdictOnly = false
 		var request idHash
 		if qs[i].Reserve {
 			request = requestOf(qs[i].APIKeyID, qs[i].RequestID)
@@ -248,6 +250,7 @@ func (s *State) gatherFacts(q *questions.Question, a *Asked, conn, allocation in
 		Threshold:  s.settings.doc.SaturationThreshold(),
 		SoftFactor: s.settings.doc.SoftDeprioritizeFactor(),
 		Explain:    q.Explain,
+		NoRetry:    a.verdictOnly,
 	}
 	if q.Reserve {
 		f.RoomAt = s.roomAt(a.reader.without)
@@ -283,6 +286,7 @@ type reader struct {
 	model ref
 	// without is the place of the hold that the question would replace; 0 = none.
 	without uint32
+	out     leftOut
 	name    string    // of the model
 	ttl     int64     // how long a signal stands, ms
 	others  *unlisted // when the asker is one of the unlisted keys
