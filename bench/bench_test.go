@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -51,12 +53,33 @@ func TestAQuickRunHasEveryRow(t *testing.T) {
 	}
 }
 
-var wantRows = []string{
+// reserveRows are those of so many in flight; only a hold alone is put beside an
+// fsync.
+func reserveRows(inFlight int) []string {
+	var rows []string
+	for _, sync := range []string{"always", "every 100ms"} {
+		name := fmt.Sprintf("reserve, %d in flight, fsync %s, beside ", inFlight, sync)
+		for _, bare := range []string{"decide", "bare arrays"} {
+			rows = append(rows, name+bare+" requests/s", name+bare+", p50 ms", name+bare+", p99 ms")
+		}
+		if inFlight == 1 && sync == "always" {
+			rows = append(rows, name+"an fsync, p50 ms")
+		}
+	}
+	return rows
+}
+
+var wantRows = slices.Concat(decideRows, reserveRows(1), reserveRows(64), reserveRows(256), otherRows)
+
+var decideRows = []string{
 	"pure decision, 2 dimensions ns",
 	"pure decision, 2 dimensions allocations",
 	"decide, 1 in flight requests/s",
 	"decide, 64 in flight requests/s",
 	"decide, 256 in flight requests/s",
+}
+
+var otherRows = []string{
 	"decide, pipelined client, 256 in flight requests/s",
 	"decide, arrays of 100, 16 in flight decisions/s",
 	"fold, one event a message events/s",
@@ -193,6 +216,25 @@ func TestTurns(t *testing.T) {
 	}
 	if len(all) != 3 || len(all[2]) != 2 || all[2][0].value != 1 {
 		t.Errorf("%+v", all)
+	}
+}
+
+// TestHoldsHaveTargets looks at which rows are judged, for a verdict depends on the
+// machine.
+func TestHoldsHaveTargets(t *testing.T) {
+	for _, tt := range []struct {
+		inFlight int
+		sync     time.Duration
+		want     *Target
+	}{
+		{256, 0, ratioAtLeast(0.3)},
+		{256, relaxedSync, ratioAtLeast(0.7)},
+		{64, 0, nil},
+		{1, relaxedSync, nil},
+	} {
+		if got := target(tt.inFlight, tt.sync); !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%d in flight, sync %s: %+v, want %+v", tt.inFlight, tt.sync, got, tt.want)
+		}
 	}
 }
 
