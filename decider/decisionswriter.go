@@ -21,6 +21,7 @@ const (
 	decisionsEvery = 250 * time.Millisecond // how often is looked for rows that are over
 	maxRows        = 1000                   // of one message
 	maxUnacked     = 256                    // messages at a time
+	headerRoom     = 1024                   // bytes; they count for max_payload
 	ackWithin      = 2 * time.Second
 	// giveUpAfter is how long a flight is tried. It is far within the broker's
 	// window for duplicates, so that what was stored without our knowing is not
@@ -31,8 +32,8 @@ const (
 // decisionsWriter publishes the rows.
 type decisionsWriter struct {
 	rows    *decisions
-	conn    *nats.Conn
 	js      jetstream.JetStream
+	most    int          // bytes of a message
 	now     func() int64 // epoch ms
 	log     *slog.Logger
 	every   time.Duration
@@ -47,7 +48,7 @@ func (e *Engine) startDecisions() (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &decisionsWriter{rows: e.decisions, conn: e.o.Conn, js: js, now: func() int64 { return e.now() }, log: e.o.Log, every: decisionsEvery, giveUp: giveUpAfter}
+	w := &decisionsWriter{rows: e.decisions, js: js, most: int(e.o.Conn.MaxPayload()) - headerRoom, now: func() int64 { return e.now() }, log: e.o.Log, every: decisionsEvery, giveUp: giveUpAfter}
 	if e.changeDecisions != nil {
 		e.changeDecisions(w)
 	}
@@ -194,10 +195,9 @@ func (w *decisionsWriter) batches(flight []*row, number uint64) (list []batch) {
 		}
 		of[r.ConnectionID] = append(of[r.ConnectionID], r)
 	}
-	most := int(w.conn.MaxPayload()) - 1024 // for the header
 	for _, connection := range order {
 		for rows := of[connection]; len(rows) > 0; {
-			data, n := pack(rows, most)
+			data, n := pack(rows, w.most)
 			rows = rows[n:]
 			msg := nats.NewMsg(decisionSubject(connection))
 			msg.Header.Set(events.HeaderContentType, "application/json")

@@ -1,0 +1,185 @@
+package questions
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/wire"
+)
+
+// drawQuestion draws a question that could have been asked.
+func drawQuestion(t *rapid.T) Question {
+	id := rapid.StringMatching(`[ -~é]{1,12}`)
+	maybe := func(name string) string {
+		if rapid.Bool().Draw(t, name) {
+			return id.Draw(t, name)
+		}
+		return ""
+	}
+	q := Question{
+		APIKeyID: id.Draw(t, "key"), Model: maybe("model"), RequestID: maybe("request"),
+		LeaseMs: rapid.Int64Range(0, MaxLeaseMs).Draw(t, "lease"), MinSeq: rapid.Uint64Range(0, MaxSeq).Draw(t, "minSeq"),
+		MaxWaitMs: rapid.Int64Range(-1, MaxMaxWaitMs).Draw(t, "wait"), Explain: rapid.Bool().Draw(t, "explain"),
+	}
+	for u := range q.Estimate {
+		if rapid.Bool().Draw(t, "unit") {
+			q.Estimate[u] = quota.Amount(rapid.Int64Range(0, 1e12).Draw(t, "amount"))
+		}
+	}
+	switch rapid.IntRange(0, 2).Draw(t, "way") {
+	case 0:
+		q.Pool = id.Draw(t, "pool")
+	case 1:
+		q.ConnectionID, q.Reserve = id.Draw(t, "connection"), true
+	default:
+		q.ConnectionID = id.Draw(t, "connection")
+		q.At = rapid.SampledFrom([]int64{0, 1_790_000_000_001}).Draw(t, "at")
+	}
+	return q
+}
+
+// TestAQuestionIsReadAsItIsWritten, by whoever answers questions, in both ways.
+func TestAQuestionIsReadAsItIsWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := drawQuestion(t)
+		data := AppendQuestion(nil, &q)
+		var r, slow Request
+		if err := r.Decode(data, wire.JSON); err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+		if err := slow.readTree(data, wire.JSON); err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+		for _, got := range []Question{r.Questions[0], slow.Questions[0]} {
+			if diff := cmp.Diff(q, got); diff != "" {
+				t.Fatalf("%s (-want +got):\n%s", data, diff)
+			}
+		}
+	})
+}
+
+// TestEqualQuestionsHaveOneForm: what is left out, and what is not.
+func TestEqualQuestionsHaveOneForm(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"maxWaitMs":0,"pool":"p","estimate":{"tokens":"1.50","usd":0},"apiKeyId":"k","explain":true,"reserve":false}`: `{"apiKeyId":"k","pool":"p","estimate":{"tokens":1.5},"maxWaitMs":0,"explain":true}`,
+		`{"apiKeyId":"k","connectionId":"c","reserve":true}`:                                                            `{"apiKeyId":"k","connectionId":"c","estimate":{"requests":1},"reserve":true}`,
+		`{"apiKeyId":"k","connectionId":"c","reserve":true,"estimate":{"requests":0,"percent":2},"leaseMs":5}`:          `{"apiKeyId":"k","connectionId":"c","estimate":{"requests":0,"percent":2},"reserve":true,"leaseMs":5}`,
+		`{"apiKeyId":"k","connectionId":"c","estimate":{"requests":0},"minSeq":0,"at":1790000000000}`:                   `{"apiKeyId":"k","connectionId":"c","at":"2026-09-21T14:13:20.000Z"}`,
+	} {
+		var r Request
+		if err := r.Decode([]byte(text), wire.JSON); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(AppendQuestion(nil, &r.Questions[0])); got != want {
+			t.Errorf("%s\n got %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+// TestRecordsAreReadAsTheyAreWritten, and share no memory with what they are of.
+func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var list []Record
+		for range rapid.IntRange(0, 3).Draw(t, "records") {
+			q, r := drawQuestion(t), drawReply(t)
+			r.HTTPStatus = 200
+			c := Keep(&q, r)
+			c.Time, c.Index = 1_790_000_000_000, rapid.IntRange(FromView, MaxItems-1).Draw(t, "index")
+			c.Count = rapid.IntRange(1, 1e6).Draw(t, "count")
+			c.Process = "p1"
+			if rapid.Bool().Draw(t, "pooled") {
+				c.PoolID, c.ConnectionID = "p", "c"
+			}
+			list = append(list, c)
+		}
+		got, err := ParseRecords(AppendRecords(nil, list))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(list, got, emptyIsNil); diff != "" {
+			t.Fatalf("-want +got:\n%s", diff)
+		}
+	})
+	r := blocked()
+	c := Keep(&Question{}, r)
+	r.Alternatives[0], r.Degraded[0] = "x", "x"
+	if c.Reply.Alternatives[0] == "x" || c.Reply.Degraded[0] == "x" {
+		t.Error("the record has the reply's lists")
+	}
+}
+
+// TestRecordGolden fixes the bytes of a row.
+func TestRecordGolden(t *testing.T) {
+	q := Question{APIKeyID: "alice", ConnectionID: "c", Reserve: true, LeaseMs: 300_000, RequestID: "r-1", MinSeq: 7, MaxWaitMs: 100}
+	q.Estimate[quota.Requests] = 1000
+	c := Keep(&q, blocked())
+	c.Time, c.Index, c.Count, c.ConnectionID, c.PoolID, c.Process = 1_790_000_000_000, 0, 3, "c", "p", "k3f9x2ab"
+	seen := Keep(&Question{APIKeyID: "bob", Pool: "p", MaxWaitMs: -1}, typicalReply())
+	seen.Time, seen.Process = 1_790_000_000_001, "k3f9x2ab"
+	golden(t, "records.json", append(AppendRecords(nil, []Record{c, seen}), '\n'))
+}
+
+func TestWhatIsNoRecord(t *testing.T) {
+	for text, want := range map[string]string{
+		`{`:    "the message is not well formed: unexpected EOF",
+		`{}`:   "the document is an object, not an array of records",
+		`[7]`:  "[0] is a number, not an object",
+		`[{}]`: "[0].time is missing; [0].count is missing; [0].process is missing; [0].question is missing; [0].reply is missing",
+		`[{"time":1790000000000,"index":1000,"count":0,"process":"p","question":{},"reply":{"decision":"allow"}}]`: "[0].index is not within 0 to 999; [0].count is not within 1 to 2147483647; [0].question.apiKeyId is missing: name the key that asks; [0].question.connectionId is missing: name a connection, or a pool",
+	} {
+		if _, err := ParseRecords([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%s\n got %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+func TestKinds(t *testing.T) {
+	for want, r := range map[string]Reply{Allow: {Allow: true}, Block: {}, WouldBlock: {Allow: true, WouldBlock: true}} {
+		if got := r.Kind(); got != want {
+			t.Errorf("%+v is %s, want %s", r, got, want)
+		}
+	}
+}
+
+// TestSampled: the part that was asked for, the same for the same, more of a larger
+// part, and neither key nor id alone decides.
+func TestSampled(t *testing.T) {
+	const n = 100_000
+	for _, part := range []quota.Ratio{0, 1, 10_000, 500_000, quota.RatioOne} {
+		count := 0
+		for i := range n {
+			key, id := fmt.Sprint("key ", i%10), fmt.Sprint("request-", i)
+			if !Sampled(key, id, part) {
+				continue
+			}
+			count++
+			if !Sampled(key, id, part) || !Sampled(key, id, part+1) {
+				t.Fatalf("%s %s is not chosen again", key, id)
+			}
+		}
+		want := n * float64(part) / float64(quota.RatioOne)
+		if diff := float64(count) - want; diff*diff > 25*want*(1-want/n)+1 { // five deviations
+			t.Errorf("part %s: %d of %d", part, count, n)
+		}
+	}
+	if Sampled("a", "bc", quota.RatioOne) != true || Sampled("a", "bc", 0) {
+		t.Error("all are not all, or none not none")
+	}
+	same := 0
+	for i := range 1000 {
+		a, b := fmt.Sprint(i), fmt.Sprint(i, i)
+		if Sampled(a, b, 500_000) == Sampled(b, a, 500_000) {
+			same++
+		}
+		if hash(hash(0, a+"x"), b) == hash(hash(0, a), "x"+b) {
+			t.Errorf("%q+%q and %q+%q are one", a+"x", b, a, "x"+b)
+		}
+	}
+	if same < 400 || same > 600 {
+		t.Errorf("%d of 1000 the same with key and id exchanged", same)
+	}
+}
