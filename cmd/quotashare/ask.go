@@ -8,26 +8,32 @@ import (
 	"io"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/quotashare/quotashare/cmd/quotashare/internal/configfile"
 	"github.com/quotashare/quotashare/internal/program"
-	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/wire"
 )
 
 type decideCmd struct {
-	APIKey     string `arg:"" name:"key" help:"The API key."`
-	Connection string `short:"c" xor:"where" help:"The connection it wants to use; this or --pool is needed."`
-	Pool       string `short:"p" xor:"where" help:"Or the pool, when the connection is not chosen yet."`
-	Model      string `help:"The model it wants to use."`
-	Requests   string `placeholder:"N" help:"Estimate: requests."`
-	Tokens     string `placeholder:"N" help:"Estimate: tokens."`
-	USD        string `name:"usd" placeholder:"N" help:"Estimate: dollars."`
-	Percent    string `placeholder:"N" help:"Estimate: points of the provider's 100."`
-	At         string `placeholder:"TIME" help:"Ask for that time, RFC 3339 or epoch milliseconds."`
-	MinSeq     uint64 `placeholder:"SEQ" help:"Answer from a state that includes this event."`
-	Explain    bool   `help:"Show every dimension; implies --json."`
-	JSON       bool   `name:"json" help:"Print the answer as it came."`
+	APIKey     string         `arg:"" name:"key" help:"The API key."`
+	Connection string         `short:"c" xor:"where" help:"The connection it wants to use; this or --pool is needed."`
+	Pool       string         `short:"p" xor:"where" help:"Or the pool, when the connection is not chosen yet."`
+	Model      string         `help:"The model it wants to use."`
+	Requests   string         `placeholder:"N" help:"Estimate: requests; 1 with --reserve."`
+	Tokens     string         `placeholder:"N" help:"Estimate: tokens."`
+	USD        string         `name:"usd" placeholder:"N" help:"Estimate: dollars."`
+	Percent    string         `placeholder:"N" help:"Estimate: points of the provider's 100."`
+	Reserve    bool           `help:"Hold the estimate until the request is settled or released."`
+	RequestID  string         `placeholder:"ID" help:"Name the request, to settle or release it by."`
+	Lease      *time.Duration `placeholder:"TIME" help:"How long the hold lasts at most, such as 90s; the setting holdTtlMs."`
+	At         string         `placeholder:"TIME" help:"Ask for that time, RFC 3339 or epoch milliseconds."`
+	MinSeq     uint64         `placeholder:"SEQ" help:"Answer from a state that includes this event."`
+	MaxWait    *time.Duration `placeholder:"TIME" help:"How long to wait for that, and then for the verdict on a hold; 100ms."`
+	Preview    bool           `help:"Ask without a trace: nothing is held, counted or logged."`
+	Explain    bool           `help:"Show every dimension; implies --json."`
+	JSON       bool           `name:"json" help:"Print the answer as it came."`
 	server     `embed:"" group:"Configuration"`
 }
 
@@ -39,47 +45,103 @@ func (d *decideCmd) run(ctx context.Context, p program.Process) error {
 	if err != nil {
 		return err
 	}
-	answer, err := c.do(ctx, "POST", "/api/quota/decide", "application/json", d.question())
+	answer, err := d.ask(ctx, c)
 	if err != nil {
 		return err
 	}
 	if d.JSON || d.Explain {
 		return show(p.Stdout, answer)
 	}
-	return sayDecision(p.Stdout, answer)
+	return d.say(p.Stdout, answer)
 }
 
-// question writes what was asked. Whether it makes sense, the engine says.
+func (d *decideCmd) ask(ctx context.Context, c *client) ([]byte, error) {
+	if d.MaxWait != nil {
+		c.http.Timeout += 2 * max(*d.MaxWait, 0) // for minSeq, and for the verdict
+	}
+	if !d.Preview {
+		return c.do(ctx, "POST", "/api/quota/decide", "application/json", d.question())
+	}
+	q := url.Values{}
+	for _, f := range d.fields() {
+		q.Set(f.name, f.value)
+	}
+	return c.get(ctx, "/api/quota/preview", q)
+}
+
+// given is a field of the question that the command line has. The name of one
+// inside of the estimate begins with estimated.
+type given struct{ name, value string }
+
+const estimated = "estimate."
+
+// fields are what was asked. Whether it makes sense, the engine says.
+func (d *decideCmd) fields() (list []given) {
+	all := []given{
+		{"apiKeyId", d.APIKey},
+		{"connectionId", d.Connection},
+		{"pool", d.Pool},
+		{"model", d.Model},
+		{estimated + "requests", d.Requests},
+		{estimated + "tokens", d.Tokens},
+		{estimated + "usd", d.USD},
+		{estimated + "percent", d.Percent},
+		{"requestId", d.RequestID},
+		{"leaseMs", milliseconds(d.Lease)},
+		{"at", d.At},
+		{"maxWaitMs", milliseconds(d.MaxWait)},
+		{"reserve", isTrue(d.Reserve)},
+		{"explain", isTrue(d.Explain)},
+	}
+	if d.MinSeq > 0 {
+		all = append(all, given{"minSeq", strconv.FormatUint(d.MinSeq, 10)})
+	}
+	for _, f := range all {
+		if f.value != "" {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func milliseconds(d *time.Duration) string {
+	if d == nil {
+		return ""
+	}
+	return strconv.FormatInt(d.Milliseconds(), 10)
+}
+
+func isTrue(flag bool) string {
+	if flag {
+		return "true"
+	}
+	return ""
+}
+
+// question is the document that decide reads. A number may be sent as text.
 func (d *decideCmd) question() []byte {
 	w := wire.NewWriter(nil, wire.JSON)
 	w.Object()
-	for _, f := range []struct{ name, value string }{
-		{"apiKeyId", d.APIKey}, {"connectionId", d.Connection}, {"pool", d.Pool}, {"model", d.Model}, {"at", d.At},
-	} {
-		if f.value != "" {
+	var estimate []given
+	for _, f := range d.fields() {
+		switch unit, inside := strings.CutPrefix(f.name, estimated); {
+		case inside:
+			estimate = append(estimate, given{unit, f.value})
+		case f.name == "reserve" || f.name == "explain":
+			w.Name(f.name)
+			w.Bool(true)
+		default:
 			w.Name(f.name)
 			w.String(f.value)
 		}
 	}
 	w.Name("estimate")
 	w.Object()
-	for u, value := range [quota.NumUnits]string{
-		quota.Requests: d.Requests, quota.Tokens: d.Tokens, quota.USD: d.USD, quota.Percent: d.Percent,
-	} {
-		if value != "" {
-			w.Name(quota.Unit(u).String())
-			w.String(value)
-		}
+	for _, f := range estimate {
+		w.Name(f.name)
+		w.String(f.value)
 	}
 	w.End()
-	if d.MinSeq > 0 {
-		w.Name("minSeq")
-		w.Uint(d.MinSeq)
-	}
-	if d.Explain {
-		w.Name("explain")
-		w.Bool(true)
-	}
 	w.End()
 	return w.Bytes()
 }
@@ -94,17 +156,26 @@ type reply struct {
 	RetryAt      string   `json:"retryAt"`
 	Alternatives []string `json:"alternatives"`
 	WouldBlock   bool     `json:"wouldBlock"`
+	RequestID    string   `json:"requestId"`
 	Degraded     []string `json:"degraded"`
 	AsOf         struct {
 		Seq uint64 `json:"seq"`
 	} `json:"asOf"`
 }
 
-func sayDecision(w io.Writer, answer []byte) error {
+func (d *decideCmd) say(w io.Writer, answer []byte) error {
 	var r reply
 	if err := json.Unmarshal(answer, &r); err != nil {
 		return fmt.Errorf("the engine's answer cannot be read: %w", err)
 	}
+	r.say(w)
+	if d.Reserve && !d.Preview && r.Decision == "allow" {
+		fmt.Fprintf(w, "  give it up with: quotashare release %s %s\n", configfile.Show(d.APIKey), configfile.Show(r.RequestID))
+	}
+	return nil
+}
+
+func (r *reply) say(w io.Writer) {
 	fmt.Fprintf(w, "%s (%s), as of event %d\n", r.Decision, r.Reason, r.AsOf.Seq)
 	switch r.Reason {
 	case "no-pool":
@@ -130,7 +201,6 @@ func sayDecision(w io.Writer, answer []byte) error {
 	for _, d := range r.Degraded {
 		fmt.Fprintf(w, "  degraded: %s\n", d)
 	}
-	return nil
 }
 
 type stateCmd struct {
