@@ -1,6 +1,8 @@
 package fairshare
 
 import (
+	"math"
+
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/windows"
@@ -41,7 +43,7 @@ func (b *book) Held(u quota.Unit, most quota.Amount, whose Whose, now int64) quo
 	return heldOf(b.holds, u, most, whose, now)
 }
 
-// heldOf adds the holds up one by one.
+// heldOf adds the holds up one by one, to the largest amount at most.
 func heldOf(holds []Hold, u quota.Unit, most quota.Amount, whose Whose, now int64) (sum quota.Amount) {
 	for _, h := range holds {
 		counts := map[Whose]bool{OfAll: true, OfAsker: h.Key, OfAskersModel: h.Model}[whose]
@@ -49,7 +51,9 @@ func heldOf(holds []Hold, u quota.Unit, most quota.Amount, whose Whose, now int6
 			if most > 0 && amount > most {
 				amount = most
 			}
-			sum += amount
+			if sum += amount; sum < 0 {
+				return math.MaxInt64
+			}
 		}
 	}
 	return sum

@@ -35,7 +35,8 @@ func drawDimensions(t *rapid.T) (dims []plans.Dimension) {
 	for _, u := range []quota.Unit{quota.Requests, quota.Percent} {
 		for _, w := range []quota.Window{quota.FiveHour, quota.Hourly} {
 			if rapid.Bool().Draw(t, "has dimension") {
-				dims = append(dims, plans.Dimension{Unit: u, Window: w, Limit: drawAmount(t, "limit")})
+				limit := drawAmount(t, "limit") * quota.Amount(rapid.SampledFrom([]int{1, 5, 20}).Draw(t, "roomy"))
+				dims = append(dims, plans.Dimension{Unit: u, Window: w, Limit: limit})
 			}
 		}
 	}
@@ -46,12 +47,12 @@ func drawAllocation(t *rapid.T, key string) plans.Allocation {
 	a := plans.Allocation{
 		APIKeyID: key, Weight: anyWeight.Draw(t, "weight"),
 		Policy:    plans.Policy(rapid.IntRange(0, 3).Draw(t, "policy")), // 3 is none we know
-		Suspended: rapid.IntRange(0, 19).Draw(t, "suspended") == 0,
+		Suspended: rapid.IntRange(0, 19).Draw(t, "suspended") == 7,
 	}
-	if rapid.IntRange(0, 2).Draw(t, "cap value") == 0 {
+	if rapid.IntRange(0, 3).Draw(t, "cap value") == 3 {
 		a.CapUnit, a.CapValue = anyUnit.Draw(t, "cap unit"), 1+drawAmount(t, "cap")
 	}
-	if rapid.IntRange(0, 2).Draw(t, "caps") == 0 {
+	if rapid.IntRange(0, 3).Draw(t, "caps") == 3 {
 		a.Caps = []plans.Cap{{Unit: anyUnit.Draw(t, "unit"), Window: anyWindow.Draw(t, "window"), Value: 1 + drawAmount(t, "cap")}}
 	}
 	return a

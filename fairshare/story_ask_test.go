@@ -80,10 +80,12 @@ func (a asker) Holds(dst []Hold) []Hold {
 	return dst
 }
 
-// ask answers "<time> <key> on <conn>", then "with <model>" and "for <amount>
-// <unit>" as wished. The command says how much of the answer is shown.
+// ask answers "<time> <key> on <conn>", then "with <model>", "for <amount>
+// <unit>" and at last "to hold it" as wished. The command says how much of the
+// answer is shown.
 func (s *story) ask(cmd, line string) string {
-	words := strings.Fields(line)
+	question, reserves := strings.CutSuffix(line, " to hold it")
+	words := strings.Fields(question)
 	now, key, conn := s.clock(words[0]), words[1], words[3]
 	r := plans.Resolve(s.doc, func(c string) plans.Plan { return plans.Plan{Dimensions: s.plans[c]} })
 	q := ask(r, key, AnyConnection)
@@ -103,6 +105,9 @@ func (s *story) ask(cmd, line string) string {
 	}
 	if conn == "nothing" {
 		q.Pool = nil
+	}
+	if reserves {
+		q.RoomAt = s.room
 	}
 	var f Facts
 	f.Gather(q, asker{s, key, q.Model}, now)

@@ -39,6 +39,7 @@ type story struct {
 	uses  []use
 	saws  []saw
 	holds []heldBy
+	room  int64 // for one more hold
 }
 
 type use struct {
@@ -171,6 +172,8 @@ func (s *story) happens(line string) {
 		s.holds = append(s.holds, heldBy{m[0], "", Hold{Amounts: cost(m[1], m[2]), End: s.clock(m[3])}})
 	} else if m := say(line, "<key> holds <amount> <unit> of <model> until <time>"); m != nil {
 		s.holds = append(s.holds, heldBy{m[0], m[3], Hold{Amounts: cost(m[1], m[2]), End: s.clock(m[4])}})
+	} else if m := say(line, "the engine has no room for a hold until <time>"); m != nil {
+		s.room = s.clock(m[0])
 	} else {
 		s.t.Fatalf("not a sentence about what happens: %s", line)
 	}
