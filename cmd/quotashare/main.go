@@ -23,18 +23,19 @@ func main() {
 
 // cli is the command line.
 type cli struct {
-	Up       upCmd       `cmd:"" help:"Start everything in one process: the log, the decider and the HTTP API."`
-	Import   importCmd   `cmd:"" help:"Publish recorded traffic: a file of events, or an Azure trace."`
-	Decide   decideCmd   `cmd:"" help:"Ask whether a key may use a connection now."`
-	Release  releaseCmd  `cmd:"" help:"Give up requests that were held."`
-	Pools    poolsCmd    `cmd:"" help:"List, show, apply, export and delete pools."`
-	Plans    plansCmd    `cmd:"" help:"List, show, apply, export and delete the plans of connections."`
-	Settings settingsCmd `cmd:"" help:"List, apply, export and delete settings."`
-	Changes  changesCmd  `cmd:"" help:"List who changed pools, plans and settings, when and why."`
-	Seen     seenCmd     `cmd:"" help:"List the connections and the keys that events have named, to find misspelt ones."`
-	State    stateCmd    `cmd:"" help:"Say how far the engine has folded the log."`
-	Rejected rejectedCmd `cmd:"" help:"List the events that could not be folded, and why."`
-	Bench    benchCmd    `cmd:"" help:"Measure the engine beside its bare parts, on this machine."`
+	Up        upCmd        `cmd:"" help:"Start everything in one process: the log, the decider and the HTTP API."`
+	Import    importCmd    `cmd:"" help:"Publish recorded traffic: a file of events, or an Azure trace."`
+	Decide    decideCmd    `cmd:"" help:"Ask whether a key may use a connection now."`
+	Release   releaseCmd   `cmd:"" help:"Give up requests that were held."`
+	Pools     poolsCmd     `cmd:"" help:"List, show, apply, export and delete pools."`
+	Plans     plansCmd     `cmd:"" help:"List, show, apply, export and delete the plans of connections."`
+	Settings  settingsCmd  `cmd:"" help:"List, apply, export and delete settings."`
+	Changes   changesCmd   `cmd:"" help:"List who changed pools, plans and settings, when and why."`
+	Decisions decisionsCmd `cmd:"" help:"List what was answered: blocks, and a sample of the allows."`
+	Seen      seenCmd      `cmd:"" help:"List the connections and the keys that events have named, to find misspelt ones."`
+	State     stateCmd     `cmd:"" help:"Say how far the engine has folded the log."`
+	Rejected  rejectedCmd  `cmd:"" help:"List the events that could not be folded, and why."`
+	Bench     benchCmd     `cmd:"" help:"Measure the engine beside its bare parts, on this machine."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }
