@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"math"
+
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/memstore"
@@ -79,6 +81,14 @@ func (d *decider) alive(do func()) func() {
 			do()
 		}
 	}
+}
+
+// at is how far it is, nowhere when it is down.
+func (d *decider) at() uint64 {
+	if d.state == nil {
+		return math.MaxUint64
+	}
+	return d.state.Position().Seq
 }
 
 func (d *decider) clock() int64 { return d.w.now + d.skew }

@@ -37,7 +37,12 @@ func (w *world) begin() {
 	for range w.dice.between(1, 3) {
 		w.startDecider()
 	}
-	w.daemon(0, w.arrive)
+	quiet := int64(0)
+	if !w.exact && w.dice.chance(60) {
+		w.tug()
+		quiet = 5_000
+	}
+	w.daemon(quiet, w.arrive)
 	w.daemon(10_000, w.trouble)
 	if !w.exact {
 		w.daemon(60_000, w.operate)

@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/quota"
 )
@@ -11,6 +14,7 @@ type call struct {
 	reserve
 	spent  quota.Amounts // of the estimate, by partial consumptions
 	rounds int           // questions asked
+	script func(answer)  // takes the next answer in place of chance, nil = none
 }
 
 // arrive lets clients come, alone or many at once, and more later.
@@ -40,7 +44,7 @@ func (w *world) pause() int64 {
 	if w.exact {
 		return w.dice.between(0, 20_000)
 	}
-	switch w.dice.kind(600, 300, 50, 25, 1) {
+	switch w.dice.kind(550, 250, 150, 30, 1) {
 	case 0:
 		return w.dice.between(0, 3_000)
 	case 1:
@@ -81,7 +85,7 @@ func (w *world) estimate() (a quota.Amounts, bits uint8) {
 	if d.chance(70) {
 		bits |= given(quota.Tokens)
 		a[quota.Tokens] = tokens(pick(d, []int64{0, d.between(1, 300), d.between(1, 300), d.between(100, 6_000)}))
-		if d.chance(8) && !w.exact {
+		if d.chance(15) && !w.exact {
 			a[quota.Tokens] = tokens(d.between(20_000, 1_000_000))
 		}
 	}
@@ -111,7 +115,7 @@ func (w *world) lease() int64 {
 func (c *call) ask() {
 	w := c.w
 	c.rounds++
-	d := w.someDecider()
+	d := w.someDecider(c.rounds > 1)
 	heard := false
 	end := func(a answer) {
 		if !heard {
@@ -130,12 +134,20 @@ func (c *call) ask() {
 }
 
 // someDecider is one of a queue group. One that is down may be asked: the group
-// does not know at once.
-func (w *world) someDecider() *decider { return pick(w.dice, w.deciders) }
+// does not know at once. Who asks again often gets the one that is furthest behind,
+// on whose view least is as it is by now.
+func (w *world) someDecider(again bool) *decider {
+	if again && w.dice.chance(60) {
+		return slices.MinFunc(w.deciders, func(a, b *decider) int { return cmp.Compare(a.at(), b.at()) })
+	}
+	return pick(w.dice, w.deciders)
+}
 
 func (c *call) hear(a answer) {
 	c.w.say("%q hears of %q: %+v", c.key, c.request, a)
 	switch {
+	case c.script != nil:
+		c.script(a)
 	case c.w.exact:
 		c.hearExact(a)
 	case a.silent:
@@ -219,6 +231,10 @@ func (c *call) again() {
 	if c.w.dice.chance(40) {
 		c.estimate, c.given = c.w.estimate()
 		c.lease = c.w.lease()
+	}
+	if c.w.dice.chance(20) { // it grew, and has room when others are gone
+		c.given |= given(quota.Requests)
+		c.estimate[quota.Requests] += requests(c.w.dice.between(1, 20))
 	}
 	c.w.after(wait, c.ask)
 }

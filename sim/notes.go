@@ -30,7 +30,10 @@ func (c *checker) noteRuling(x *ruling) {
 	if !x.Held() {
 		return
 	}
-	switch p := c.model.PoolOf(q.Connection); {
+	if p := c.model.PoolOf(q.Connection); x.AboveLimit && p.Mode == plans.Enforce {
+		r.count(HeldAboveLimit)
+	}
+	switch {
 	case v.Reason == "no-pool":
 		r.count(HeldInNoPool)
 	case v.Reason == "off":
@@ -41,8 +44,6 @@ func (c *checker) noteRuling(x *ruling) {
 		r.count(HeldWithoutAllocation)
 	case x.Others:
 		r.count(HeldForTheOthers)
-	case p != nil && p.Mode == plans.Enforce && x.AboveLimit:
-		r.count(HeldAboveLimit)
 	}
 }
 
