@@ -135,3 +135,29 @@ func (s *State) Part(conn, key string, w quota.Window, now int64) (part quota.Am
 
 // SetMaxHolds bounds the open holds.
 func (s *State) SetMaxHolds(n int) { s.maxHolds = n }
+
+// RequestOf names a request of a key.
+func RequestOf(key, request string) [16]byte { return requestOf(key, request) }
+
+// OpenHold is all there is to a hold, for tests to compare.
+type OpenHold struct {
+	Connection, Key, Model string
+	Amounts                quota.Amounts
+	End, LeaseMs           int64
+}
+
+// OpenHolds returns every open hold, by request.
+func (s *State) OpenHolds() map[[16]byte]OpenHold {
+	all := map[[16]byte]OpenHold{}
+	for id, at := range s.holds.byID {
+		x := s.holds.at(at)
+		all[id] = OpenHold{s.conns.id(x.conn), s.names.id(x.key), s.names.id(x.model), x.amounts, x.end, x.lease}
+	}
+	return all
+}
+
+// Settled reports whether a request is remembered as settled.
+func (s *State) Settled(key, request string) bool {
+	_, known, err := s.settled.find(requestOf(key, request), s.logTime)
+	return known && err == nil
+}

@@ -16,8 +16,8 @@ const start int64 = 1_790_035_200_000 - 90_000
 
 // histories draws logs with everything in them that may happen to a log:
 // events with and without ids, sent again, sent again with other content,
-// early, late, from the future, in arrays, corrections, configuration that is
-// put, changed, wrong and deleted, and garbage.
+// early, late, from the future, in arrays, corrections, holds with what ends them,
+// configuration that is put, changed, wrong and deleted, and garbage.
 func histories(most int) *rapid.Generator[[]events.Message] {
 	return rapid.Custom(func(t *rapid.T) []events.Message {
 		n := rapid.IntRange(1, most).Draw(t, "messages")
@@ -35,13 +35,13 @@ func histories(most int) *rapid.Generator[[]events.Message] {
 
 var gaps = rapid.OneOf(
 	rapid.Int64Range(0, 2_000),
-	rapid.SampledFrom([]int64{60_000, 3_600_000, 18_000_000, 86_400_000, 604_800_000, 2_592_000_000, projectorHorizon}),
+	rapid.SampledFrom([]int64{60_000, 300_000, 3_599_999, 3_600_000, 18_000_000, 86_400_000, 604_800_000, 2_592_000_000, projectorHorizon}),
 )
 
 const projectorHorizon = 7 * 86_400_000
 
 func fill(t *rapid.T, m *events.Message) {
-	switch rapid.IntRange(0, 15).Draw(t, "what") {
+	switch rapid.IntRange(0, 20).Draw(t, "what") {
 	case 0:
 		fillPool(t, m)
 	case 1:
@@ -59,6 +59,10 @@ func fill(t *rapid.T, m *events.Message) {
 		m.Data = []byte(rapid.SampledFrom([]string{"", "null", "42", "{", "[]", `[{"apiKeyId":""}]`, `{"cost":{"tokns":1}}`}).Draw(t, "garbage"))
 	case 4, 5, 6:
 		fillSaturation(t, m)
+	case 7, 8, 9, 10:
+		fillHolds(t, m)
+	case 11:
+		fillRelease(t, m)
 	default:
 		fillUsage(t, m)
 	}
@@ -102,10 +106,15 @@ func fillUsage(t *rapid.T, m *events.Message) {
 }
 
 func usage(t *rapid.T, kind events.Kind, now int64) events.Event {
+	request := ""
+	if rapid.Bool().Draw(t, "of a request") {
+		request = requests.Draw(t, "request")
+	}
 	e := events.Event{
 		Kind: kind, APIKeyID: keys.Draw(t, "key"), ConnectionID: conns.Draw(t, "conn"),
 		Provider: providers.Draw(t, "provider"), Model: models.Draw(t, "model"),
-		Given: 1<<quota.Requests | 1<<quota.Tokens,
+		Given: 1<<quota.Requests | 1<<quota.Tokens, RequestID: request,
+		Partial: kind == events.Consumption && rapid.IntRange(0, 2).Draw(t, "partial") == 0,
 	}
 	e.Cost[quota.Requests] = 1000
 	e.Cost[quota.Tokens] = quota.Amount(rapid.Int64Range(0, 5_000_000).Draw(t, "tokens"))

@@ -171,8 +171,13 @@ func TestSentAgainIsFoldedOnce(t *testing.T) {
 		for i := range rapid.IntRange(1, 20).Draw(t, "events") {
 			clock += rapid.Int64Range(0, 40_000).Draw(t, "gap")
 			e := says(t, clock)
-			if rapid.Bool().Draw(t, "usage") {
+			switch rapid.IntRange(0, 3).Draw(t, "kind") {
+			case 0:
 				e = usage(t, events.Consumption, clock)
+			case 1:
+				e = hold(t)
+			case 2:
+				e = release(t)
 			}
 			e.ID = strconv.Itoa(i)
 			m := events.Message{Subject: "quota." + subjectOf[e.Kind], Time: clock, Data: events.AppendJSON(nil, &e)}
@@ -189,7 +194,9 @@ func TestSentAgainIsFoldedOnce(t *testing.T) {
 	})
 }
 
-var subjectOf = map[events.Kind]string{events.Consumption: "consumption", events.Saturation: "saturation"}
+var subjectOf = map[events.Kind]string{
+	events.Consumption: "consumption", events.Saturation: "saturation", events.Hold: "hold", events.Release: "release",
+}
 
 // TestTheBatchUnderWayIsRemembered: an id whose entry is being committed must
 // be found, before and after the commit has landed.

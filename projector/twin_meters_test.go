@@ -18,6 +18,7 @@ type step struct {
 	conn string
 	at   int64
 	said *events.Reading
+	held bool // a request was in flight on the connection
 
 	key    string
 	cost   quota.Amounts
@@ -60,7 +61,7 @@ func (w *twin) hear(m *events.Message, e *events.Event) {
 			continue
 		}
 		said[name{r.Window, r.Scope}] = &r
-		w.steps = append(w.steps, step{conn: e.ConnectionID, at: at, said: &r})
+		w.steps = append(w.steps, step{conn: e.ConnectionID, at: at, said: &r, held: w.held(e.ConnectionID)})
 	}
 }
 
@@ -93,7 +94,7 @@ func (w *twin) meter(name projector.MeterName) projector.MeterState {
 			}
 			m.Use(keys[x.key], x.at, &x.cost, x.priced)
 		case x.said.Window == name.Window && x.said.Scope == name.Scope:
-			as, far := m.Read(saturation.Observation{Used: x.said.UsedPercent, ResetAt: x.said.ResetAt, At: x.at}, 30_000)
+			as, far := m.Read(saturation.Observation{Used: x.said.UsedPercent, ResetAt: x.said.ResetAt, At: x.at, HoldOpen: x.held}, 30_000)
 			w.counts.ByOutcome[as]++
 			if far {
 				w.counts.FarResets++

@@ -2,6 +2,7 @@ package projector_test
 
 import (
 	"math/big"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,7 +24,13 @@ type twin struct {
 	counts  projector.Counts
 	// What was said and used, in log order, for meters to be made of.
 	steps     []step
+	holds     map[requestName]projector.OpenHold
+	settled   map[requestName]int64
 	providers map[string]string // of the newest event, by connection
+}
+
+func newTwin() *twin {
+	return &twin{providers: map[string]string{}, holds: map[requestName]projector.OpenHold{}, settled: map[requestName]int64{}}
 }
 
 type used struct {
@@ -41,6 +48,7 @@ type takenID struct {
 func (w *twin) apply(m events.Message) {
 	w.logTime = max(w.logTime, m.Time)
 	w.counts.Messages++
+	w.expireHolds()
 	for _, it := range events.Decode(&m, nil) {
 		w.item(&m, &it)
 	}
@@ -66,11 +74,19 @@ func (w *twin) item(m *events.Message, it *events.Item) {
 			return
 		}
 	}
-	if e.Kind == events.Saturation {
+	switch e.Kind {
+	case events.Saturation:
 		w.hear(m, e)
-	} else if !w.use(m, e) {
-		w.reject(events.OverflowReason)
-		return
+	case events.Hold:
+		w.hold(e)
+	case events.Release:
+		w.release(e)
+	default:
+		if !w.use(m, e) {
+			w.reject(events.OverflowReason)
+			return
+		}
+		w.settle(e)
 	}
 	if e.Provider != "" {
 		w.providers[e.ConnectionID] = e.Provider
@@ -185,16 +201,17 @@ func (w *twin) counter(p used, unit quota.Unit, win quota.Window, now int64) win
 // TestUsageEqualsItsDumbTwin compares every counter and every count.
 func TestUsageEqualsItsDumbTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := twin{providers: map[string]string{}}
+		w := newTwin()
 		s := projector.NewState(memstore.New())
 		for _, m := range histories(25).Draw(t, "log") {
-			if m.Subject[:len("quota.config")] == "quota.config" {
+			if strings.HasPrefix(m.Subject, events.ConfigPrefix) {
 				continue
 			}
 			w.apply(m)
 			fold(t, s, []events.Message{m}, 1)
 		}
 		w.compareMeters(t, s)
+		w.compareHolds(t, s)
 		if d := cmp.Diff(w.counts, s.Counts()); d != "" {
 			t.Fatalf("counts: %s", d)
 		}

@@ -27,13 +27,15 @@ func TestUsageIsWhatDecisionsExplain(t *testing.T) {
 		last := log[len(log)-1]
 		for range rapid.IntRange(1, 8).Draw(t, "more") {
 			m := events.Message{Seq: uint64(len(log) + 1), Time: last.Time + int64(len(log))}
-			switch rapid.IntRange(0, 5).Draw(t, "what") {
+			switch rapid.IntRange(0, 7).Draw(t, "what") {
 			case 0:
 				fillRichPool(t, &m)
 			case 1:
 				fillRichPlan(t, &m)
 			case 2, 3:
 				fillSaturation(t, &m)
+			case 4, 5:
+				fillHolds(t, &m)
 			default:
 				fillUsage(t, &m)
 			}
@@ -145,6 +147,21 @@ func (l *usageLaw) consumed(key string, u quota.Unit, w quota.Window) (sum quota
 	return sum
 }
 
+// held is what a key alone has in flight, each request with at most the limit.
+func (l *usageLaw) held(key string, u quota.Unit, limit quota.Amount) (sum quota.Amount) {
+	for _, x := range l.s.OpenHolds() {
+		here := slices.ContainsFunc(l.p.Doc.Connections, func(c plans.Connection) bool { return c.ConnectionID == x.Connection })
+		switch {
+		case !here || x.Key != key || x.End <= l.u.AsOf.Time:
+		case limit > 0:
+			sum = quota.AddSat(sum, min(x.Amounts[u], limit))
+		default:
+			sum = quota.AddSat(sum, x.Amounts[u])
+		}
+	}
+	return sum
+}
+
 // row compares a row, and the dimensions' own numbers, with the decision about
 // its key.
 func (l *usageLaw) row(i int, k view.Key) {
@@ -168,6 +185,7 @@ func (l *usageLaw) row(i int, k view.Key) {
 		use := view.UseOf(&dims[n])
 		if !k.Own {
 			use.Consumed = l.consumed(k.ID, dims[n].Unit, dims[n].Window)
+			use.Held = l.held(k.ID, dims[n].Unit, dims[n].Limit)
 			use.FairShare, use.HasFairShare, use.Deficit, use.Borrowing = 0, false, 0, false
 		}
 		if diff := cmp.Diff(use, l.u.Dimensions[n].Uses[i]); diff != "" {
