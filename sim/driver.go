@@ -17,6 +17,13 @@ const DefaultSteps = 4_000
 // Run runs one world, and returns what happened in it. The error says which check
 // failed, what happened last, and how to run it again.
 func Run(o Options) (Report, error) {
+	w := newWorld(o)
+	w.begin()
+	w.run()
+	return *w.report, w.err
+}
+
+func newWorld(o Options) *world {
 	if o.Steps == 0 {
 		o.Steps = DefaultSteps
 	}
@@ -24,12 +31,14 @@ func Run(o Options) (Report, error) {
 	w.exact = w.dice.chance(20)
 	w.log = &log{w: w}
 	w.check = newChecker(w)
-	w.begin()
-	for w.err == nil && w.steps < o.Steps {
+	return w
+}
+
+func (w *world) run() {
+	for w.err == nil && w.steps < w.Steps {
 		w.step()
 	}
 	w.end()
-	return *w.report, w.err
 }
 
 func (w *world) begin() {
