@@ -218,12 +218,15 @@ func (d *dedup) age(b Batch, logTime int64) error {
 	return b.DeleteRange(d.appendSpan(nil, 0), d.appendSpan(nil, end))
 }
 
-// restore puts a bucket of the store into its span's filter. Buckets come in key
-// order, so spans ascend.
-func (d *dedup) restore(key, value []byte) error {
+// restore puts a bucket of the store, which was written by logTime, into its span's
+// filter. Buckets come in key order, so spans ascend.
+func (d *dedup) restore(key, value []byte, logTime int64) error {
 	number, err := d.decodeKey(key, value)
 	if err != nil {
 		return err
+	}
+	if number > logTime/d.span {
+		return corrupt("span of ids", key) // it would never age, nor would those behind it
 	}
 	f := d.dayOf(number)
 	for v := value; len(v) > 0; v = v[d.width:] {

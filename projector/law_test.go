@@ -1,7 +1,6 @@
 package projector_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -222,88 +221,6 @@ func TestTheBatchUnderWayIsRemembered(t *testing.T) {
 	if got := s.Counts(); got.Duplicates != 2 || got.Folded != 1 {
 		t.Errorf("after the commit: %+v, want 1 folded and 2 duplicates", got)
 	}
-}
-
-// TestStoresOfOtherMakingAreRefused: another version, half a store, or a
-// record that no fold wrote.
-func TestStoresOfOtherMakingAreRefused(t *testing.T) {
-	fresh := func() projector.Store {
-		store := memstore.New()
-		s := projector.NewState(store)
-		fold(t, s, []events.Message{
-			{Subject: "quota.saturation", Seq: 1, Time: start, Data: []byte(`{"connectionId":"c","readings":[{"window":"5h","usedPercent":7},{"window":"5h","scope":"m","usedPercent":7}]}`)},
-			{
-				Subject: "quota.consumption", Seq: 2, Time: start,
-				Data: []byte(`{"id":"1","apiKeyId":"a","connectionId":"c","provider":"kimi","model":"m","cost":{"tokens":5}}`),
-			},
-		}, 1)
-		cut(t, s, store)
-		return store
-	}
-	for _, c := range []struct {
-		name string
-		harm func(store projector.Store, b projector.Batch) error
-		want error
-	}{
-		{"another version", func(store projector.Store, b projector.Batch) error {
-			v, _, err := store.Get([]byte("p"), nil)
-			v[0]++
-			return errors.Join(err, b.Set([]byte("p"), v))
-		}, projector.ErrVersion},
-		{"no position", func(_ projector.Store, b projector.Batch) error { return b.Delete([]byte("p")) }, projector.ErrCorrupt},
-		{"an id less", func(_ projector.Store, b projector.Batch) error {
-			return b.Delete([]byte("i\x01\x00\x00\x00\x01"))
-		}, projector.ErrCorrupt},
-		{"a counter of nobody", func(_ projector.Store, b projector.Batch) error {
-			return b.Set([]byte("c\x00\x00\x00\x09\x00\x00\x00\x00\x01"), make([]byte, 16))
-		}, projector.ErrCorrupt},
-		{"a counter cut short", func(_ projector.Store, b projector.Batch) error {
-			return b.Set([]byte("c\x00\x00\x00\x01\x00\x00\x00\x00\x01"), make([]byte, 15))
-		}, projector.ErrCorrupt},
-		{"a position cut short", func(_ projector.Store, b projector.Batch) error {
-			return b.Set([]byte("p"), []byte{projector.RulesVersion, 1, 0})
-		}, projector.ErrCorrupt},
-		{"a provider of no id", func(_ projector.Store, b projector.Batch) error {
-			return b.Set([]byte("n\x00\x00\x00\x01"), []byte{99, 0})
-		}, projector.ErrCorrupt},
-		{"a meter of nobody", meterRecord("M\x00\x00\x00\x09\x01\x00\x00\x00\x00", head(1)), projector.ErrCorrupt},
-		{"a meter of no window", meterRecord("M\x00\x00\x00\x01\x06\x00\x00\x00\x00", head(1)), projector.ErrCorrupt},
-		{"a meter of no scope", meterRecord("M\x00\x00\x00\x01\x01\x00\x00\x00\x09", head(1)), projector.ErrCorrupt},
-		{"a meter that read nothing", meterRecord("M\x00\x00\x00\x01\x02\x00\x00\x00\x00", head(0)), projector.ErrCorrupt},
-		{"a meter cut short", meterRecord("M\x00\x00\x00\x01\x01\x00\x00\x00\x00", head(1)[:9]), projector.ErrCorrupt},
-		{"a meter's key cut short", meterRecord("M\x00\x00\x00\x01\x01\x00\x00\x00", head(1)), projector.ErrCorrupt},
-		{"a row of no meter", meterRecord(row(1, 0, 0, 1, 1), used3), projector.ErrCorrupt},
-		{"a row with a scope", meterRecord(row(1, 1, 1, 1, 1), used3), projector.ErrCorrupt},
-		{"a row of another cycle", meterRecord(row(1, 1, 0, 3, 1), used3), projector.ErrCorrupt},
-		{"a row of no key", meterRecord(row(1, 1, 0, 1, 0), used3), projector.ErrCorrupt},
-		{"a row of an unknown key", meterRecord(row(1, 1, 0, 1, 9), used3), projector.ErrCorrupt},
-		{"a row cut short", meterRecord(row(1, 1, 0, 1, 2), used3[:2]), projector.ErrCorrupt},
-		{"a row as there may be", meterRecord(row(1, 1, 0, 1, 2), used3), nil},
-		{"half a pool", func(_ projector.Store, b projector.Batch) error { return b.Set([]byte("ox"), []byte(`1{"name"`)) }, projector.ErrCorrupt},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			store := fresh()
-			b := store.NewBatch()
-			must(t, c.harm(store, b))
-			must(t, store.Commit(b))
-			if _, err := projector.Load(store); !errors.Is(err, c.want) {
-				t.Errorf("Load: %v, want %v", err, c.want)
-			}
-		})
-	}
-}
-
-func meterRecord(key string, value []byte) func(projector.Store, projector.Batch) error {
-	return func(_ projector.Store, b projector.Batch) error { return b.Set([]byte(key), value) }
-}
-
-// head is a meter's record with nothing but a number.
-func head(number byte) []byte { return append([]byte{number}, make([]byte, 9)...) }
-
-var used3 = []byte{2, 2, 2}
-
-func row(conn, window, scope, cycle, key byte) string {
-	return string([]byte{'K', 0, 0, 0, conn, window, 0, 0, 0, scope, 0, 0, 0, 0, 0, 0, 0, cycle, 0, 0, 0, key})
 }
 
 // TestManyIDsAreRemembered: several in a bucket, over several commits and days,

@@ -41,8 +41,8 @@ func Load(store Reader) (*State, error) {
 		{tagPlan, s.loadConfig},
 		{tagPool, s.loadConfig},
 		{tagHold, s.loadHold},
-		{tagSettled, s.settled.restore},
-		{tagSeen, s.dedup.restore},
+		{tagSettled, s.loadSettled},
+		{tagSeen, s.loadSeen},
 	} {
 		if err := store.Scan([]byte{step.tag}, []byte{step.tag + 1}, step.load); err != nil {
 			return nil, err
@@ -110,6 +110,10 @@ func (s *State) loadConnection(key, value []byte) error {
 	c.provider, c.changed = ref(provider), changed
 	return nil
 }
+
+func (s *State) loadSeen(key, value []byte) error { return s.dedup.restore(key, value, s.logTime) }
+
+func (s *State) loadSettled(key, value []byte) error { return s.settled.restore(key, value, s.logTime) }
 
 // loadSeries puts the counters of one pair and unit back.
 func (s *State) loadSeries(key, value []byte) error {
