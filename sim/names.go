@@ -2,6 +2,7 @@ package sim
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/quotashare/quotashare/quota"
 )
@@ -37,21 +38,33 @@ func (n *names) id(prefix string) string {
 // like the end of another one's: "a" with ":7" is not "a:" with "7".
 func (n *names) request(d dice, key string) string {
 	id := n.id("")
-	switch d.kind(70, 15, 15) {
+	switch d.kind(60, 15, 25) {
 	case 1:
 		id = ":" + id
 	case 2:
-		if len(n.asked) > 0 {
-			if last := pick(d, n.asked); last.key != key {
-				id = last.request
-			}
-		}
+		id = n.like(d, key, id)
 	}
 	n.asked = append(n.asked, asked{key, id})
 	if len(n.asked) > 20 {
 		n.asked = n.asked[1:]
 	}
 	return id
+}
+
+// like is the name of another key's request, or one that joined to the key reads as
+// that one does; id when neither can be.
+func (n *names) like(d dice, key, id string) string {
+	if len(n.asked) == 0 {
+		return id
+	}
+	last := pick(d, n.asked)
+	if last.key == key {
+		return id
+	}
+	if rest, ok := strings.CutPrefix(last.key+last.request, key); ok && rest != "" {
+		return rest
+	}
+	return last.request
 }
 
 // tokens, requests and dollars are amounts from wholes.
