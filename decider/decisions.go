@@ -152,6 +152,9 @@ func (d *decisions) make(q *questions.Question, r *questions.Reply, a *about, no
 	made := &row{Record: questions.Keep(q, r)}
 	made.Time, made.Index, made.Process = now, a.index, d.process
 	made.ConnectionID, made.PoolID = a.connection, a.pool
+	if q.Reserve { // under the name that the hold has
+		made.Question.RequestID = made.Reply.RequestID
+	}
 	if a.connection == q.ConnectionID {
 		made.ConnectionID = made.Question.ConnectionID // not the message's text
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/quotashare/quotashare/fairshare"
@@ -153,6 +154,36 @@ func TestWhatIsRecorded(t *testing.T) {
 	r.ask(q)
 	if got := lined(r.listed(httpapi.DecisionQuery{Kind: questions.WouldBlock, Limit: 10})); len(got) != 1 || !strings.HasPrefix(got[0], "alice asked c.1: would-block global-saturated") {
 		t.Errorf("observed: %v", got)
+	}
+}
+
+// TestAHoldIsRecordedAtItsPlace in the log, under its name; a block of the view
+// has no place.
+func TestAHoldIsRecordedAtItsPlace(t *testing.T) {
+	now := newClock()
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", atClock(now))
+	r.sampling(quota.RatioOne)
+	_, err := r.PutPlan(r.within(), "c", []plans.Dimension{{Unit: quota.Requests, Window: quota.Daily, Limit: quota.Amount(quota.Requests.Scale())}}, httpapi.Meta{})
+	r.must(err)
+	_, err = r.putPool(r.within(), team("p", "c"), httpapi.Meta{})
+	r.must(err)
+	q := questions.Question{APIKeyID: "alice", ConnectionID: "c", Reserve: true, MaxWaitMs: 20_000, Estimate: quota.Amounts{quota.Requests: 1000}}
+	held, blocked := r.ask(q), r.ask(q)
+	if !held.Allow || blocked.Allow {
+		t.Fatalf("the first is %+v, the second %+v", held, blocked)
+	}
+	list := r.listed(httpapi.DecisionQuery{Limit: 9})
+	if len(list) != 2 {
+		t.Fatalf("recorded are %v", lined(list))
+	}
+	asked := q
+	asked.RequestID = held.DecisionID
+	want := questions.Record{Time: now.ms(), Count: 1, ConnectionID: "c", PoolID: "p", Process: r.Process(), Question: asked, Reply: held}
+	if diff := cmp.Diff(want, list[1], cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("the hold (-want +got):\n%s", diff)
+	}
+	if list[0].Index != questions.FromView || list[0].Reply.DecisionID != blocked.DecisionID {
+		t.Errorf("the block is %+v", list[0])
 	}
 }
 
