@@ -28,10 +28,12 @@ var anyState = rapid.Custom(func(t *rapid.T) state {
 // first is judged allow, the second is not.
 func TestAskedAgain(t *testing.T) {
 	seen := map[string]int{}
+	var f Facts // of one question after the other, as it is used
 	const states = 10_000
 	for seed, blocked := 0, 0; blocked < states; seed++ {
 		s := anyState.Example(seed)
-		a := gather(s.q, s.b, rapidNow).Decide(rapidNow)
+		f.Gather(s.q, s.b, rapidNow)
+		a := f.Decide(rapidNow)
 		if !a.Reason.Blocks() {
 			continue
 		}
@@ -41,10 +43,12 @@ func TestAskedAgain(t *testing.T) {
 			seen["never"]++
 			at = 1 << 50
 		}
-		if v := gather(s.q, s.b, at).Judge(at); v.Reason.Blocks() == (a.RetryMs >= 0) {
+		f.Gather(s.q, s.b, at)
+		if v := f.Judge(at); v.Reason.Blocks() == (a.RetryMs >= 0) {
 			t.Fatalf("state %d: %v now, wait %d ms, then %v", seed, a.Reason, a.RetryMs, v.Reason)
 		}
-		if v := gather(s.q, s.b, at-1).Judge(at - 1); !v.Reason.Blocks() {
+		f.Gather(s.q, s.b, at-1)
+		if v := f.Judge(at - 1); !v.Reason.Blocks() {
 			t.Fatalf("state %d: %v now, wait %d ms, but %v 1 ms earlier", seed, a.Reason, a.RetryMs, v.Reason)
 		}
 		s.note(seen, a, at)

@@ -70,8 +70,13 @@ func ask(p *plans.Resolved, key string, conn int) *Question {
 	}
 }
 
+// gather returns the facts of a question, in the place of those of another one that
+// was blocked by its holds.
 func gather(q *Question, b *book, now int64) *Facts {
 	f := new(Facts)
+	before, holds := oneAbove(2)
+	f.Gather(before, holds, benchNow)
+	f.Decide(benchNow)
 	f.Gather(q, b, now)
 	return f
 }

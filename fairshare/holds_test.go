@@ -80,6 +80,8 @@ func TestListOfHolds(t *testing.T) {
 		"no pool, full":   {func(q *Question, _ *book) { q.Pool, q.Connection, q.RoomAt = nil, -1, benchNow+9 }, 0, 9},
 		"off, full":       {func(q *Question, _ *book) { q.Pool.Pool.Mode, q.RoomAt = plans.Off, benchNow+9 }, 0, 9},
 		"full":            {func(q *Question, b *book) { b.holds, q.RoomAt = nil, benchNow+9 }, 0, 9},
+		"full, by pool":   {func(q *Question, b *book) { b.holds, q.RoomAt, q.Connection = nil, benchNow+9, AnyConnection }, 1, 9},
+		"full, soft":      {func(q *Question, _ *book) { q.Pool.Pool.Allocations[0].Policy, q.RoomAt = plans.Soft, benchNow+9 }, 0, 9},
 		"full and above":  {func(q *Question, _ *book) { q.RoomAt = benchNow + 9 }, 1, 7_000},
 		"full for longer": {func(q *Question, _ *book) { q.RoomAt = benchNow + 7_001 }, 1, 7_001},
 		"full, then above": {func(q *Question, b *book) {
@@ -87,46 +89,82 @@ func TestListOfHolds(t *testing.T) {
 			// and by our count the key has used 60 points; they are 50 ten minutes into
 			// the next hour.
 			q.RoomAt, b.holds = benchNow+9, nil
-			c := &b.conns[0]
-			c.readings[quota.Hourly] = Reading{Current: Level{Until: benchNow + 8}, PartUntil: benchNow + 8}
-			bucket, _ := windows.Bucket(benchNow, quota.Hourly.Millis())
-			c.key[quota.Percent][quota.Hourly] = windows.Counter{Index: bucket, Curr: 60e6}
-			c.total[quota.Percent][quota.Hourly] = windows.Counter{Index: bucket, Curr: 60e6}
+			unseen(b, 60e6)
 		}, 1, 3_600_000 - benchNow%3_600_000 + 600_000},
+		"full, then free": {func(q *Question, b *book) {
+			// As before, but with 45 points and a hold of 10, over when there is room.
+			q.RoomAt = benchNow + 9
+			b.holds[0].Amounts[quota.Percent], b.holds[0].End = 10e6, benchNow+9
+			unseen(b, 45e6)
+		}, 0, 9},
+		"first is free": {func(q *Question, b *book) { ofTwo(q, b, 1) }, 0, 0},
+		"last is free":  {func(q *Question, b *book) { ofTwo(q, b, 0) }, 0, 0},
 	} {
-		q, b := oneAbove()
+		q, b := oneAbove(1)
 		c.arrange(q, b)
 		counted := &counting{book: b}
 		var f Facts
 		f.Gather(q, counted, benchNow)
 		a := f.Decide(benchNow)
+		if a.Reason.Blocks() && a.ScoreFactor != quota.RatioOne {
+			t.Errorf("%s: a block with a score factor of %v", name, a.ScoreFactor)
+		}
+		for _, d := range f.Explain(0, benchNow, nil) {
+			if want := heldOf(b.holds, d.Unit, d.Limit, OfAll, benchNow); d.HeldTotal != want {
+				t.Errorf("%s: %v held in all, want %v", name, d.HeldTotal, want)
+			}
+		}
+		if ms, ok := f.RetryAfter(benchNow); ms != a.RetryMs || ok == (ms < 0) {
+			t.Errorf("%s: a wait of %d ms, %v, and %d", name, ms, ok, a.RetryMs)
+		}
 		if counted.lists != c.want || !q.NoRetry && a.RetryMs != c.retryMs {
 			t.Errorf("%s: %v, %d lists and a wait of %d ms, want %d and %d", name, a.Reason, counted.lists, a.RetryMs, c.want, c.retryMs)
 		}
 	}
 }
 
-// oneAbove is a pool in percent that is strict, and a key without use whose hold of
-// 60 points, for 7 seconds more, is above its share of 50.
-func oneAbove() (*Question, *book) {
-	p := &plans.Pool{Connections: make([]plans.Connection, 1), Allocations: []plans.Allocation{{APIKeyID: "a", Weight: 50e6}}}
+// ofTwo asks by pool for one of two connections, of which one is full.
+func ofTwo(q *Question, b *book, full int) {
+	two, holds := oneAbove(2)
+	*q, *b = *two, *holds
+	q.Connection, b.holds = AnyConnection, nil
+	b.conns[full].readings[quota.Hourly].Current = Level{Used: 100e6, Until: benchNow + 8}
+}
+
+// oneAbove is a pool in percent and a key without use whose hold, for 7 seconds more,
+// is 60 percent of the limit: above its share of 50 and enough for strict mode.
+func oneAbove(conns int) (*Question, *book) {
+	p := &plans.Pool{Connections: make([]plans.Connection, conns), Allocations: []plans.Allocation{{APIKeyID: "a", Weight: 50e6}}}
 	dims := []plans.Dimension{{Unit: quota.Percent, Window: quota.Hourly, Limit: 100e6}}
-	b := newBook(1)
+	b := newBook(conns)
 	b.holds = []Hold{{Key: true, End: benchNow + 7_000}}
-	b.holds[0].Amounts[quota.Percent] = 60e6
+	b.holds[0].Amounts[quota.Percent] = quota.Amount(conns) * 60e6
 	return ask(plans.Resolve(p, func(string) plans.Plan { return plans.Plan{Dimensions: dims} }), "a", 0), b
+}
+
+// unseen makes the provider say for 8 ms that nothing was used, of what the key used.
+func unseen(b *book, points quota.Amount) {
+	c := &b.conns[0]
+	c.readings[quota.Hourly] = Reading{Current: Level{Until: benchNow + 8}, PartUntil: benchNow + 8}
+	bucket, _ := windows.Bucket(benchNow, quota.Hourly.Millis())
+	c.key[quota.Percent][quota.Hourly] = windows.Counter{Index: bucket, Curr: points}
+	c.total[quota.Percent][quota.Hourly] = windows.Counter{Index: bucket, Curr: points}
 }
 
 // TestDecideMeasuresNothingAgain: what Gather worked out is good for its instant, so
 // a decision at that instant looks at no counter.
 func TestDecideMeasuresNothingAgain(t *testing.T) {
 	for _, conn := range []int{0, AnyConnection} {
-		q, b := oneAbove()
+		q, b := oneAbove(2)
 		q.Pool.Pool.Allocations[0].Policy, q.Connection = plans.Soft, conn
 		f := gather(q, b, benchNow)
-		f.held[0] = holding{} // without it the key would not be above its share
-		if !f.Decide(benchNow).Deprioritize || !f.Judge(benchNow).Deprioritize {
+		f.held[0].all = 200e6 // the whole limit: measured again, nothing would be free
+		if a := f.Decide(benchNow); len(a.Alternatives) == 0 {
 			t.Errorf("connection %d: measured again", conn)
+		}
+		f.numbers[0].held = 0 // judged again, the key would not be above its share
+		if !f.Decide(benchNow).Deprioritize || !f.Judge(benchNow).Deprioritize {
+			t.Errorf("connection %d: judged again", conn)
 		}
 	}
 }
