@@ -40,6 +40,7 @@ func everyQuestion(r *running) []questions.Question {
 	return []questions.Question{
 		aboutAlice,
 		{APIKeyID: "bob", ConnectionID: "c", RequestID: "r-1"},
+		{APIKeyID: "alice", ConnectionID: "c", Reserve: true, Estimate: quota.Amounts{quota.Requests: 1000}},
 		{APIKeyID: "zoe", ConnectionID: "d", Model: "m", Explain: true},
 		{APIKeyID: "alice", Pool: "p", Explain: true},
 		{APIKeyID: "bob", Pool: "p", Estimate: quota.Amounts{quota.Requests: 1_000_001}},
@@ -117,12 +118,24 @@ func TestAPreviewLeavesNoTrace(t *testing.T) {
 	if rows := r.Blocks(0); len(rows) != 0 {
 		t.Errorf("those who watch are told of %+v", rows)
 	}
+	if list := r.logged(); len(list) != 0 {
+		t.Errorf("the decision log has %+v", list)
+	}
 	if seq := r.publish("quota.release", `{"apiKeyId":"bob","requestId":"none"}`); seq != last+1 {
 		t.Errorf("the next event is %d, want %d", seq, last+1)
 	}
-	if r.ask(aboutAlice); traces() == before {
+	r.ask(aboutAlice)
+	if traces() == before || len(r.logged()) != 1 {
 		t.Error("a decision leaves no trace either: this test sees nothing")
 	}
+}
+
+// logged are the rows of the decision log, stored or not.
+func (r *running) logged() []questions.Record {
+	r.t.Helper()
+	list, _, err := r.Decisions(r.within(), &httpapi.DecisionQuery{Limit: 10})
+	r.must(err)
+	return list
 }
 
 // figures are the engine's metrics as they are scraped.
