@@ -16,12 +16,13 @@ func (s *State) foldHold(m *events.Message, index int, e *events.Event, n *ident
 	if err != nil {
 		return err
 	}
+	s.Locals.folded(e.ID)
 	x := s.expected.take(e.ID)
 	a := &s.judging
 	if x != nil {
 		a = &x.Asked
 	}
-	a.verdictOnly = x == nil
+	a.verdictOnly, a.folding = x == nil, true
 	s.gatherHold(e, n, a, x != nil && x.Question.Explain)
 	allowed := a.Facts.Judge(s.logTime).Allowed()
 	before := s.holds.byID[n.request]
@@ -98,11 +99,13 @@ func (s *State) settle(e *events.Event, n *identity) error {
 	}
 	at := s.holds.byID[n.request]
 	if e.Partial {
+		s.Locals.lowered(n.request, &e.Cost)
 		if at != 0 {
 			s.holds.lower(at, &e.Cost, s.logTime+s.holds.at(at).lease)
 		}
 		return nil
 	}
+	s.Locals.ended(n.request)
 	if at != 0 {
 		s.holds.remove(at)
 		s.counts.Holds.Settled++
@@ -119,6 +122,7 @@ func (s *State) settle(e *events.Event, n *identity) error {
 // release ends the hold of a request that was given up, and remembers nothing: the
 // request may be tried again under the same id.
 func (s *State) release(n *identity) {
+	s.Locals.ended(n.request)
 	if at := s.holds.byID[n.request]; at != 0 {
 		s.holds.remove(at)
 		s.counts.Holds.Released++

@@ -40,6 +40,9 @@ type State struct {
 	holds    *holds
 	maxHolds int // MaxHolds, but in tests
 	expected expected
+	// Locals are counted beside the state's holds by who asks, and never by the fold;
+	// nil = none. Set before the first message is folded.
+	Locals *Locals
 	// lastConfig is the sequence of the newest message under quota.config.>,
 	// folded or rejected: the next one must follow it.
 	lastConfig uint64

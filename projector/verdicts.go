@@ -17,7 +17,7 @@ type Expected struct {
 	// The fold sets these before Done. Asked is the state at the hold's place:
 	// Asked.Facts.Decide(Asked.Now) is the verdict.
 	Asked Asked
-	Seq   uint64
+	Seq   uint64 // 0 = there is no verdict, and there will be none of this state
 	Index int
 	Held  bool // it was opened
 
@@ -26,8 +26,9 @@ type Expected struct {
 
 // expected are the holds whose verdicts somebody waits for.
 type expected struct {
-	mu   sync.Mutex
-	byID map[string]*Expected
+	mu    sync.Mutex
+	byID  map[string]*Expected
+	ended bool // nothing is folded any more
 }
 
 // Expect makes the fold tell the verdict on a hold. It is called before the hold
@@ -35,6 +36,11 @@ type expected struct {
 func (s *State) Expect(x *Expected) {
 	s.expected.mu.Lock()
 	defer s.expected.mu.Unlock()
+	x.Seq = 0
+	if s.expected.ended {
+		x.Done <- struct{}{}
+		return
+	}
 	if s.expected.byID == nil {
 		s.expected.byID = make(map[string]*Expected)
 	}
@@ -49,6 +55,18 @@ func (s *State) Unexpect(x *Expected) (folded bool) {
 	_, waiting := s.expected.byID[x.ID]
 	delete(s.expected.byID, x.ID)
 	return !waiting
+}
+
+// ExpectNoMore ends all waiting, also of those who come later: the state folds no
+// more. They find Seq 0.
+func (s *State) ExpectNoMore() {
+	s.expected.mu.Lock()
+	defer s.expected.mu.Unlock()
+	s.expected.ended = true
+	for id, x := range s.expected.byID {
+		delete(s.expected.byID, id)
+		x.Done <- struct{}{}
+	}
 }
 
 // take returns who waits for the hold of that id, nil when nobody does.

@@ -183,6 +183,7 @@ type Asked struct {
 	UnknownPool bool
 	reader      reader
 	verdictOnly bool // nobody wants to know when a block ends
+	folding     bool // at a hold's place: only what the log has counts
 	// Of the first question: shared by all of one Gather.
 	unlisted   unlisted
 	attributed attributed
@@ -201,7 +202,7 @@ func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq 
 		if qs[i].At != 0 {
 			into[i].Now = qs[i].At
 		}
-		into[i].verdictOnly = false
+		into[i].verdictOnly, into[i].folding = false, false
 		var request idHash
 		if qs[i].Reserve {
 			request = requestOf(qs[i].APIKeyID, qs[i].RequestID)
@@ -239,6 +240,9 @@ func (s *State) gather(q *questions.Question, a, first *Asked, request idHash) {
 	}
 	if q.Explain {
 		a.reader.attributed, a.reader.serving = &first.attributed, conn
+	}
+	if !a.folding {
+		a.reader.gatherLocals(q.APIKeyID, q.Model, request)
 	}
 	s.gatherFacts(q, a, conn, allocation)
 }
@@ -287,9 +291,10 @@ type reader struct {
 	// without is the place of the hold that the question would replace; 0 = none.
 	without uint32
 	out     leftOut
-	name    string    // of the model
-	ttl     int64     // how long a signal stands, ms
-	others  *unlisted // when the asker is one of the unlisted keys
+	locals  []fairshare.Hold // on the pool's connections
+	name    string           // of the model
+	ttl     int64            // how long a signal stands, ms
+	others  *unlisted        // when the asker is one of the unlisted keys
 	// What all keys caused on the connections that may answer; nil when nobody
 	// wants to know.
 	attributed *attributed
