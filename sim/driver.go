@@ -47,7 +47,7 @@ func (w *world) begin() {
 		w.startDecider()
 	}
 	quiet := int64(0)
-	if !w.exact && w.dice.chance(60) {
+	if !w.exact && w.dice.chance(90) {
 		w.tug()
 		quiet = 5_000
 	}

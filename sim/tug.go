@@ -8,7 +8,7 @@ import (
 )
 
 // tug has two requests share a pool to the brim before anybody else comes. One is
-// given up, and at about that moment the other one wants all of it. Whether its
+// given up, and at about that moment the other one wants all of it, or more. Whether its
 // decider sees the end of the first or not, the log has it in its order: a block on
 // the view must not be the answer. By chance alone this is too rare to be relied on.
 func (w *world) tug() {
@@ -26,8 +26,8 @@ func (w *world) tug() {
 		stays, goes := w.tugger(connection, unit, limit/3), w.tugger(connection, unit, limit-limit/3)
 		stays.script = func(answer) {
 			stays.script = nil
-			stays.estimate[unit] = limit
-			w.after(w.dice.between(990, 1_040), stays.ask)
+			stays.estimate[unit] = limit * quota.Amount(w.dice.between(1, 2))
+			w.after(w.dice.between(994, 1_003), stays.ask)
 		}
 		goes.script = func(answer) {
 			e := events.Event{Kind: events.Release, APIKeyID: goes.key, RequestID: goes.request}
