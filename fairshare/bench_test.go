@@ -67,15 +67,12 @@ func (s *summed) Held(u quota.Unit, _ quota.Amount, whose Whose, _ int64) quota.
 	return s.sums[whose][u]
 }
 
-// inFlight adds n holds, in the order of their ends but for every hundredth. The
-// asker has one in ten, and all together have a fifth of a limit in flight.
+// inFlight adds n holds that end within five minutes, in no order. The asker has one
+// in ten, and all together have a fifth of a limit in flight.
 func inFlight(b *book, n int) *summed {
 	s := &summed{book: b}
 	for i := range n {
-		h := Hold{Key: i%10 == 0, End: benchNow + 1 + int64(i)}
-		if i%100 == 99 {
-			h.End += 50
-		}
+		h := Hold{Key: i%10 == 0, End: benchNow + 1 + int64(i)*7_919%300_000}
 		h.Amounts[quota.Tokens], h.Amounts[quota.Requests] = quota.Amount(2e8/n), quota.Amount(2e5/n)
 		b.holds = append(b.holds, h)
 		for u := range h.Amounts {

@@ -16,7 +16,7 @@ import (
 // instant, for lines of all kinds.
 func TestFallsAgainstList(t *testing.T) {
 	amounts := rapid.SampledFrom([]quota.Amount{0, 1, 2, 5, 9, math.MaxInt64 / 2, math.MaxInt64})
-	ends := rapid.Int64Range(-3, 30)
+	ends := rapid.OneOf(rapid.Int64Range(-3, 30), rapid.Int64Range(254, 259), rapid.Int64Range(0, 1<<17), rapid.Int64())
 	cmpHolding := cmp.AllowUnexported(holding{})
 	rapid.Check(t, func(t *rapid.T) {
 		f := Facts{listed: true, at: -1}

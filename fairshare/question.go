@@ -52,9 +52,9 @@ type Counters interface {
 	// that the question would replace. The sum stays at the largest amount
 	// instead of passing it.
 	Held(u quota.Unit, most quota.Amount, whose Whose, now int64) quota.Amount
-	// Holds appends the same holds one by one, in any order; it is quickest in that
-	// of their ends. One whose lease is over is not counted, appended or not. It is
-	// called only for a question that is blocked: to let pass, the sums do.
+	// Holds appends the same holds one by one, in any order. One whose lease is over
+	// is not counted, appended or not. It is called only for a question that is
+	// blocked: to let pass, the sums do.
 	Holds(dst []Hold) []Hold
 }
 
