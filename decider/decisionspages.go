@@ -100,14 +100,10 @@ func (p *decisionsPage) takeStored(ctx context.Context) error {
 	if err := b.between(ctx, p.q.From, p.q.To); err != nil {
 		return unreadable(err)
 	}
-	switch {
-	case p.place.Seq == 0:
+	if p.place.Seq == 0 {
 		p.place.Seq = b.high + 1
-	case p.place.Index > 0: // the rest of a message that a page ended in
-		b.high = min(b.high, p.place.Seq)
-	default:
-		b.high = min(b.high, p.place.Seq-1)
 	}
+	b.high = min(b.high, p.place.Seq) // of that message, take leaves what was given
 	for len(p.list) < p.q.Limit && b.more() {
 		list, err := b.next(ctx)
 		if err != nil {

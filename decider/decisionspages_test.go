@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go/jetstream"
@@ -136,6 +137,47 @@ func TestPagesHaveNoHolesAndNothingTwice(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("pages of %d: rows (-want +got):\n%s", limit, diff)
+		}
+	}
+}
+
+// TestWhatIsStoredBeforeThatIsKnown is listed once, also when it becomes known
+// between two pages.
+func TestWhatIsStoredBeforeThatIsKnown(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", func(e *Engine) {
+		e.changeDecisions = func(w *decisionsWriter) { w.every = time.Hour } // the test publishes
+	})
+	r.blocking("p", "c")
+	for _, limit := range []int{1, 2, 3, 5, 1000} {
+		for known := range 7 {
+			r.asked("c", "k0", "k1", "k2", "k3", "k4")
+			flight, number := r.decisions.take(0, true)
+			w := decisionsWriter{rows: r.decisions, most: 1 << 20}
+			for _, b := range w.batches(flight, number) {
+				_, err := r.js.PublishMsg(r.within(), b.msg)
+				r.must(err)
+			}
+			got := map[string]int{}
+			q := httpapi.DecisionQuery{Limit: limit, From: flight[0].Time}
+			for page := 0; ; page++ {
+				if page == known {
+					r.decisions.landed()
+				}
+				list, next, err := r.Decisions(r.within(), &q)
+				r.must(err)
+				for i := range list {
+					got[list[i].Reply.DecisionID]++
+				}
+				if q.Before = next; next == nil {
+					break
+				}
+			}
+			for _, row := range flight {
+				if n := got[row.Reply.DecisionID]; n != 1 {
+					t.Errorf("pages of %d, known at page %d: %s is there %d times", limit, known, row.Question.APIKeyID, n)
+				}
+			}
+			r.decisions.landed()
 		}
 	}
 }
@@ -311,6 +353,9 @@ func TestMessagesOfRows(t *testing.T) {
 	}
 	if data, n := pack(flight[5:], 2*one-1); n != 2 || len(data) != 2*one-1 {
 		t.Errorf("%d rows in %d bytes where two have room", n, len(data))
+	}
+	if _, n := pack(flight[5:], 2*one-2); n != 1 {
+		t.Errorf("%d rows where a byte is missing for two", n)
 	}
 	if _, n := pack(flight[5:], 1); n != 1 {
 		t.Errorf("%d rows where none has room, want one that the broker refuses", n)
