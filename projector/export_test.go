@@ -1,6 +1,7 @@
 package projector
 
 import (
+	"encoding/binary"
 	"slices"
 	"strconv"
 
@@ -160,4 +161,16 @@ func (s *State) OpenHolds() map[[16]byte]OpenHold {
 func (s *State) Settled(key, request string) bool {
 	_, known, err := s.settled.find(requestOf(key, request), s.logTime)
 	return known && err == nil
+}
+
+// Renew gives all events and requests of the run other names, the same for the
+// same n.
+func (r *Run) Renew(n uint64) {
+	n *= 0x9e3779b97f4a7c15
+	for i := range r.ids {
+		for _, id := range []*idHash{&r.ids[i].id, &r.ids[i].request} {
+			binary.BigEndian.PutUint64(id[:], binary.BigEndian.Uint64(id[:])^n)
+			binary.BigEndian.PutUint64(id[8:], binary.BigEndian.Uint64(id[8:])^n)
+		}
+	}
 }
