@@ -2,6 +2,7 @@ package questions
 
 import (
 	"fmt"
+	"math/bits"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -168,6 +169,10 @@ func TestSampled(t *testing.T) {
 	}
 	if Sampled("a", "bc", quota.RatioOne) != true || Sampled("a", "bc", 0) {
 		t.Error("all are not all, or none not none")
+	}
+	scaled, _ := bits.Mul64(hash(hash(0, "alice"), "r-1"), uint64(quota.RatioOne))
+	if at := quota.Ratio(scaled); Sampled("alice", "r-1", at) || !Sampled("alice", "r-1", at+1) {
+		t.Errorf("not chosen from %d on", scaled+1)
 	}
 	same := 0
 	for i := range 1000 {

@@ -26,11 +26,11 @@ func Sampled(apiKeyID, id string, part quota.Ratio) bool {
 
 // hash takes in eight bytes with one multiplication, which FNV needs for each:
 // this is done for every answer that is not recorded. Each round folds the two
-// halves of the product together, as wyhash does; the length parts "ab"+"c" from
-// "a"+"bc".
+// halves of the product together, as wyhash does; each text ends with rounds of its
+// own, which part "ab"+"c" from "a"+"bc". Ids have no zero bytes, which alone would
+// be lost at the end.
 func hash(h uint64, s string) uint64 {
 	const k0, k1 = 0xa0761d6478bd642f, 0xe7037ed1a0b428db
-	h ^= uint64(len(s)) * k1
 	for ; len(s) >= 8; s = s[8:] {
 		h = fold(h^load(s), k0)
 	}
