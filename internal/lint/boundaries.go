@@ -25,6 +25,8 @@ var Boundaries = []Boundary{
 	{"usage", words("quota", "wire", "questions", "plans"), "usage is shown from numbers that others worked out"},
 	{"fairshare", words("quota", "windows", "plans", "questions"), "a judgement is a function of documents, counters and an instant"},
 	{"projector", words("quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation"), "the fold knows the rules, and of the outside only Source and Store"},
+	{"sim/model", words("quota", "events", "plans"), "a model that shares code with what it judges agrees with its mistakes"},
+	{"sim", words("quota", "wire", "events", "plans", "questions", "projector", "projector/memstore", "sim/model"), "all is real but the world around it"},
 	{"projector/memstore", words("projector"), "a store knows records, not what they mean"},
 	{"projector/pebblestore", words("projector"), "a store knows records, not what they mean"},
 	{"projector/jetsource", words("events", "projector"), "the source reads messages, not what is in them"},
