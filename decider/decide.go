@@ -38,8 +38,15 @@ func (e *Engine) Applied() uint64 {
 // scratch is what a call of Decide works with.
 type scratch struct {
 	asked []projector.Asked
+	alone [1]questions.Question
 	text  []byte
-	holds []int // places of questions whose holds go into the log
+}
+
+// room makes room for n questions.
+func (s *scratch) room(n int) {
+	for len(s.asked) < n {
+		s.asked = append(s.asked, projector.Asked{})
+	}
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -54,7 +61,8 @@ func (e *Engine) Preview(ctx context.Context, qs []questions.Question, rs []ques
 	e.ask(ctx, qs, rs, true)
 }
 
-// ask answers from the view. A preview leaves no trace: no figure, no row.
+// ask answers from the view, and by the fold what is to be held. A preview leaves
+// no trace: no figure, no row.
 func (e *Engine) ask(ctx context.Context, qs []questions.Question, rs []questions.Reply, preview bool) {
 	p := e.current.Load()
 	if p == nil {
@@ -64,36 +72,43 @@ func (e *Engine) ask(ctx context.Context, qs []questions.Question, rs []question
 		return
 	}
 	e.await(ctx, p, qs)
+	if first := e.look(p, qs, rs, preview); first != nil {
+		e.reserve(ctx, p, qs, rs, first)
+	}
+}
+
+// look answers from the view, and returns what the fold has to judge.
+func (e *Engine) look(p *projection, qs []questions.Question, rs []questions.Reply, preview bool) *pending {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	for len(s.asked) < len(qs) {
-		s.asked = append(s.asked, projector.Asked{})
-	}
+	s.room(len(qs))
 	clock := e.now()
 	seq, _ := p.state.Gather(qs, clock, s.asked)
 	behind, silent := p.loop.Lag(clock)
 	view := view{seq: seq, behind: behind, silent: silent}
+	var list reserving
 	for i := range qs {
 		q, a, r := &qs[i], &s.asked[i], &rs[i]
 		d := e.answer(q, a, r, &view, s)
 		switch {
 		case preview:
-		case q.Reserve && r.Err == nil && (r.Allow || p.state.HoldOpen(q.APIKeyID, q.RequestID)):
-			s.holds = append(s.holds, i)
+		case holds(p, q, r):
+			x := newPending()
+			x.place = i
+			x.fill(q, r, a)
+			list.add(x)
 		default:
 			e.note(q, a, r, &d, questions.FromView)
 		}
 	}
-	if len(s.holds) > 0 {
-		e.reserve(ctx, p, qs, rs, s.holds, s)
-		s.holds = s.holds[:0]
-	}
+	return list.first
 }
 
 // view is what all answers of one call share.
 type view struct {
 	seq            uint64
 	behind, silent int64 // see projector.Loop.Lag
+	folded         bool  // it is the fold's verdict, and true at its place however late it comes
 }
 
 // await waits until the highest minSeq is folded, as long as its question
@@ -139,9 +154,9 @@ func (e *Engine) answer(q *questions.Question, a *projector.Asked, r *questions.
 	if v.seq < q.MinSeq {
 		r.Degraded = append(r.Degraded, degradedMinSeq)
 	}
-	if max(v.behind, v.silent) > a.MaxLagMs {
+	if !v.folded && max(v.behind, v.silent) > a.MaxLagMs {
 		r.Degraded = append(r.Degraded, degradedLag)
-		closeIfDegraded(r, a.Pool)
+		closeIfDegraded(r, a.Pool, "has a state too old to decide")
 	}
 	if q.Explain {
 		r.Explained = true
@@ -185,9 +200,9 @@ func (e *Engine) judged(r *questions.Reply, a *projector.Asked, d *fairshare.Ans
 }
 
 // closeIfDegraded blocks an answer that would let pass, where the pool says
-// that an old state must not. Mode observe never blocks. The pool's other
+// that an engine with that trouble must not. Mode observe never blocks. The pool's other
 // connections would be blocked as well, so none is an alternative.
-func closeIfDegraded(r *questions.Reply, p *plans.Pool) {
+func closeIfDegraded(r *questions.Reply, p *plans.Pool, trouble string) {
 	if p == nil || p.OnDegraded != plans.Closed || p.Mode != plans.Enforce {
 		return
 	}
@@ -197,7 +212,7 @@ func closeIfDegraded(r *questions.Reply, p *plans.Pool) {
 	}
 	r.Allow, r.Deprioritize, r.ScoreFactor = false, false, quota.RatioOne
 	r.Reason, r.HTTPStatus = reasonDegraded, 503
-	r.Message = "The quota engine's state is too old to decide for provider " + p.Provider + "; try again shortly (decision " + r.DecisionID + ")"
+	r.Message = "The quota engine " + trouble + " for provider " + p.Provider + "; try again shortly (decision " + r.DecisionID + ")"
 }
 
 // decisionIDs gives every decision an id: eight characters of the process, a

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,6 +51,8 @@ type Engine struct {
 	metrics *Metrics
 	writing chan struct{} // one for who writes configuration
 	holds   *holdWriter
+	locals  projector.Locals // what counts while the log takes no holds
+	locally sync.Mutex       // one at a time judges by them what it adds to them
 	// decisions are what was answered, for the decision log and those who watch.
 	decisions       *decisions
 	changeDecisions func(*decisionsWriter) // nil but in tests
@@ -74,10 +77,10 @@ func New(o Options) (*Engine, error) {
 	}
 	e := &Engine{o: o, js: js, now: func() int64 { return time.Now().UnixMilli() }, ids: newDecisionIDs(), from: thisProcess(), ready: newGate()}
 	e.writing = make(chan struct{}, 1)
-	e.holds = newHoldWriter(e)
 	e.decisions = newDecisions(e.Process())
 	e.server = natsapi.New(natsapi.Config{Conn: o.Conn, Decider: e, Version: o.Version, Logger: o.Log})
 	e.metrics = newMetrics(e)
+	e.holds = newHoldWriter(e)
 	return e, nil
 }
 
@@ -96,6 +99,16 @@ func (e *Engine) Run(ctx context.Context) error {
 		return fmt.Errorf("decider: %w", err)
 	}
 	defer stop()
+	stopHolds, err := e.startHolds()
+	if err != nil {
+		return fmt.Errorf("decider: %w", err)
+	}
+	defer stopHolds()
+	deafen, err := e.listen()
+	if err != nil {
+		return fmt.Errorf("decider: %w", err)
+	}
+	defer deafen()
 	wait := firstRetry
 	for {
 		began := time.Now()
@@ -152,6 +165,7 @@ func (e *Engine) project(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	state.Locals = &e.locals
 	source, err := jetsource.New(jetsource.Options{
 		Conn: e.o.Conn, Stream: events.Stream, After: state.Position(), PurgeAge: e.o.PurgeAge, Log: e.o.Log,
 	})
@@ -179,9 +193,9 @@ func (e *Engine) project(ctx context.Context) (err error) {
 	})
 	g.Go(func() error { return outbox.run(gctx) })
 	g.Go(func() error { return environment.run(gctx, p) })
-	g.Go(func() error { return e.holds.run(gctx) })
 	g.Go(func() error { return e.serve(gctx, p) })
 	err = g.Wait()
+	state.ExpectNoMore()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
 	}

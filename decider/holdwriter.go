@@ -2,6 +2,8 @@ package decider
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"strconv"
 	"sync"
@@ -11,101 +13,332 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/projector"
+)
+
+const (
+	// maxQueued bounds the holds that wait to be written: more than a second of
+	// what a decider answers.
+	maxQueued = 65_536
+	// holdAckWithin is how long an acknowledgement may take before a message is
+	// written again, and mostHoldRetry the longest pause after one that was refused.
+	holdAckWithin = time.Second
+	mostHoldRetry = time.Second
 )
 
 // holdWriter brings holds into the log. One message is under way at a time; what
 // arrives meanwhile is the next one. So a hold alone is written at once, and many
 // share the log's acknowledgement, and with it its fsync, without a timer: waiting
-// for more to come would only be longer for the first.
+// for more to come would only be longer for the first. With two under way the
+// messages are half as large and the order of what is written again is lost.
 type holdWriter struct {
-	js   jetstream.JetStream
-	log  *slog.Logger
-	name string // of this process, in message ids
-	most int    // bytes of a message
-	bell chan struct{}
+	js      jetstream.JetStream
+	conn    *nats.Conn
+	log     *slog.Logger
+	name    string // of this process, in message ids
+	locals  *projector.Locals
+	metrics *holdMetrics
+	now     func() int64 // epoch ms
+	bell    chan struct{}
+	failing time.Time // since when the log takes none, and that was said; zero = it takes them
 
 	mu    sync.Mutex
-	queue [][]byte // JSON documents of events
-	batch uint64
+	queue []*pending
+	calls uint64
+	ended bool
+}
+
+// flight is a message on its way.
+type flight struct {
+	list []*pending
+	body []byte
+	id   string
+	n    uint64
+}
+
+// startHolds begins to write holds; stop writes what there is, within a bounded
+// time, and returns when nothing runs any more.
+func (e *Engine) startHolds() (stop func(), err error) {
+	w := e.holds
+	w.js, err = jetstream.New(e.o.Conn, jetstream.WithPublishAsyncTimeout(holdAckWithin))
+	if err != nil {
+		return nil, err
+	}
+	w.open()
+	ctx, abandon := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer w.js.CleanupPublisher()
+		w.run(ctx)
+	}()
+	return func() {
+		w.end()
+		late := time.AfterFunc(stopWithin, abandon)
+		<-done
+		late.Stop()
+		abandon()
+	}, nil
 }
 
 func newHoldWriter(e *Engine) *holdWriter {
 	return &holdWriter{
-		js: e.js, log: e.o.Log, name: e.ids.prefix, most: int(e.o.Conn.MaxPayload()) - 512, // room for headers
-		bell: make(chan struct{}, 1),
+		conn: e.o.Conn, log: e.o.Log, name: e.Process(), locals: &e.locals, metrics: e.metrics.holds,
+		now: func() int64 { return e.now() }, bell: make(chan struct{}, 1), ended: true,
 	}
 }
 
-// put queues holds, in their order.
-func (w *holdWriter) put(ps []*pending) {
+func (w *holdWriter) open() {
 	w.mu.Lock()
-	for _, x := range ps {
-		w.queue = append(w.queue, x.body)
-	}
+	defer w.mu.Unlock()
+	w.ended = false
+}
+
+// end lets nothing more in.
+func (w *holdWriter) end() {
+	w.mu.Lock()
+	w.ended = true
 	w.mu.Unlock()
+	w.ring()
+}
+
+func (w *holdWriter) ring() {
 	select {
 	case w.bell <- struct{}{}:
 	default:
 	}
 }
 
-// run writes until ctx ends.
-func (w *holdWriter) run(ctx context.Context) error {
-	for {
-		select {
-		case <-w.bell:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		for body := w.take(); body != nil; body = w.take() {
-			if err := w.write(ctx, body); err != nil {
-				return err
+// put queues the holds of a call, in their order, all or none of them.
+func (w *holdWriter) put(first *pending) bool {
+	n := 0
+	for x := first; x != nil; x = x.next {
+		n++
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended || len(w.queue)+n > maxQueued {
+		w.metrics.overflow.Add(float64(n))
+		return false
+	}
+	w.calls++
+	for x := first; x != nil; x = x.next {
+		x.call = w.calls
+		x.owners.Add(1)
+		w.queue = append(w.queue, x)
+	}
+	w.ring()
+	return true
+}
+
+// withdraw keeps a hold from standing: it is not written any more, and when it may
+// have been, and release says so, a release follows it. Those have no bound of their
+// own: there are no more of them than holds were taken from the queue and not judged.
+func (w *holdWriter) withdraw(x *pending, release bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	x.fate.Store(fateDropped)
+	if !x.taken || !release || w.ended {
+		return
+	}
+	w.calls++
+	y := x.withdrawal()
+	y.call = w.calls
+	w.queue = append(w.queue, y)
+	w.metrics.withdrawn.Inc()
+	w.ring()
+}
+
+// run writes until there is nothing more and nothing comes, or ctx ends.
+func (w *holdWriter) run(ctx context.Context) {
+	var f flight
+	for ctx.Err() == nil {
+		more, ended := w.take(&f)
+		switch {
+		case more:
+			w.deliver(ctx, &f)
+		case ended:
+			return
+		default:
+			select {
+			case <-w.bell:
+			case <-ctx.Done():
 			}
 		}
 	}
 }
 
-// take makes an array of what is queued, as much as a message can have.
-func (w *holdWriter) take() []byte {
+// headersOfHolds is room for the headers of a message, which count for max_payload.
+const headersOfHolds = 256
+
+// take moves from the queue to the flight what the next message can have. What was
+// asked together is not parted when it fits into one.
+func (w *holdWriter) take(f *flight) (more, ended bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n, size := 0, 2
-	for n < len(w.queue) && n < events.MaxEvents && size+len(w.queue[n])+1 <= w.most {
-		size += len(w.queue[n]) + 1
-		n++
-	}
-	if n == 0 {
-		return nil
-	}
-	body := append(make([]byte, 0, size), '[')
-	for i, hold := range w.queue[:n] {
-		if i > 0 {
-			body = append(body, ',')
+	room, n := int(w.conn.MaxPayload())-headersOfHolds-len("[]"), 0
+	for n < len(w.queue) {
+		size, to := w.together(n)
+		whole := size <= room && len(f.list)+to-n <= events.MaxEvents
+		if len(f.list) > 0 && (!whole || w.queue[n].release != f.list[0].release) {
+			break
 		}
-		body = append(body, hold...)
+		for n < to && len(f.list) < events.MaxEvents && (len(f.list) == 0 || len(w.queue[n].body)+1 <= room) {
+			x := w.queue[n]
+			room -= len(x.body) + 1
+			x.taken = true
+			f.list = append(f.list, x)
+			n++
+		}
+		if n < to {
+			break
+		}
 	}
-	w.queue = append(w.queue[:0], w.queue[n:]...)
-	w.batch++
-	return append(body, ']')
+	w.queue = shift(w.queue, n)
+	return n > 0, w.ended
 }
 
-// holdAckWithin is how long an acknowledgement may take before a message is written
-// again.
-const holdAckWithin = time.Second
+// together returns how many bytes the call has whose first hold is in that place,
+// and where the next one begins.
+func (w *holdWriter) together(from int) (size, to int) {
+	for to = from; to < len(w.queue) && w.queue[to].call == w.queue[from].call; to++ {
+		size += len(w.queue[to].body) + 1
+	}
+	return size, to
+}
 
-// write publishes a message until the log has it.
-func (w *holdWriter) write(ctx context.Context, body []byte) error {
-	m := nats.NewMsg("quota.hold")
-	m.Data = body
-	m.Header.Set(events.HeaderContentType, "application/json")
-	m.Header.Set(events.HeaderMsgID, w.name+"holds-"+strconv.FormatUint(w.batch, 10))
-	for {
-		within, cancel := context.WithTimeout(ctx, holdAckWithin)
-		_, err := w.js.PublishMsg(within, m)
-		cancel()
-		if err == nil || ctx.Err() != nil {
-			return ctx.Err()
+// shift takes the first n away, and keeps nothing of them.
+func shift(list []*pending, n int) []*pending {
+	left := copy(list, list[n:])
+	clear(list[left:])
+	return list[:left]
+}
+
+// deliver writes the message until the log has it, or nothing in it is worth
+// writing any more.
+func (w *holdWriter) deliver(ctx context.Context, f *flight) {
+	defer f.empty()
+	f.n++
+	f.id = w.name + "-holds-" + strconv.FormatUint(f.n, 10)
+	for wait := firstRetry; w.keepWorthy(f); wait = min(2*wait, mostHoldRetry) {
+		err := w.publish(ctx, f)
+		switch {
+		case err == nil:
+			w.recovered()
+			return
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, nats.ErrMaxPayload):
+			w.tooLarge(f, err)
+			return
 		}
-		w.log.Warn("the log takes no holds; trying again", "err", err)
+		w.failed(err)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+		w.metrics.retries.Inc()
+	}
+}
+
+// keepWorthy takes out what has no use in the log any more: withdrawn, judged, as
+// when only the acknowledgement was lost, or over. What is left has the same message
+// id, for it is a part of what had it before, and is folded once.
+func (w *holdWriter) keepWorthy(f *flight) bool {
+	now, kept := w.now(), f.list[:0]
+	for _, x := range f.list {
+		if w.worthy(x, now) {
+			kept = append(kept, x)
+		} else {
+			x.disown()
+		}
+	}
+	clear(f.list[len(kept):])
+	f.list = kept
+	return len(kept) > 0
+}
+
+func (w *holdWriter) worthy(x *pending, now int64) bool {
+	switch x.fate.Load() {
+	case fateOpen:
+		return now < x.end
+	case fateLocal:
+		return w.locals.Has(x.ID, now)
+	}
+	return false
+}
+
+// publish writes the message and waits for the log.
+func (w *holdWriter) publish(ctx context.Context, f *flight) error {
+	m := nats.NewMsg(f.kind().Subject(""))
+	m.Data = f.encode()
+	m.Header.Set(events.HeaderContentType, "application/json")
+	m.Header.Set(events.HeaderMsgID, f.id)
+	future, err := w.js.PublishMsgAsync(m, jetstream.WithRetryAttempts(0))
+	if err == nil {
+		err = acknowledged(ctx, future)
+	}
+	if err == nil && f.kind() == events.Hold {
+		w.metrics.perMessage.Observe(float64(len(f.list)))
+	}
+	return err
+}
+
+func (f *flight) kind() events.Kind {
+	if f.list[0].release {
+		return events.Release
+	}
+	return events.Hold
+}
+
+// encode makes an array of the flight. Its memory is used again when the log has
+// answered.
+func (f *flight) encode() []byte {
+	f.body = append(f.body[:0], '[')
+	for i, x := range f.list {
+		if i > 0 {
+			f.body = append(f.body, ',')
+		}
+		f.body = append(f.body, x.body...)
+	}
+	f.body = append(f.body, ']')
+	return f.body
+}
+
+func (f *flight) empty() {
+	for _, x := range f.list {
+		x.disown()
+	}
+	clear(f.list)
+	f.list = f.list[:0]
+}
+
+// tooLarge is for a broker that takes less than it did when the message was made.
+// What alone is too large never gets into the log.
+func (w *holdWriter) tooLarge(f *flight, err error) {
+	if len(f.list) == 1 {
+		w.log.Error("a hold is too large for the log: use shorter ids", "decision", f.list[0].ID, "err", err)
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = append(append(make([]*pending, 0, len(f.list)+len(w.queue)), f.list...), w.queue...)
+	clear(f.list)
+	f.list = f.list[:0]
+}
+
+// failed says once that no hold gets into the log.
+func (w *holdWriter) failed(err error) {
+	if w.failing.IsZero() {
+		w.failing = time.Now()
+		w.log.Warn("the log takes no holds; trying again, and answers say "+degradedNoHold, "err", err)
+	}
+}
+
+func (w *holdWriter) recovered() {
+	if !w.failing.IsZero() {
+		w.log.Info("the log takes holds again", "after", fmt.Sprint(time.Since(w.failing).Round(time.Millisecond)))
+		w.failing = time.Time{}
 	}
 }

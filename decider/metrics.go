@@ -16,6 +16,7 @@ type Metrics struct {
 	degraded *prometheus.CounterVec
 	refused  prometheus.Counter
 	rebuilds prometheus.Counter
+	holds    *holdMetrics
 
 	// byReason has the counters of answers by what was judged, so that one is
 	// found without a look-up; closed counts those that only the state's age
@@ -39,6 +40,7 @@ func newMetrics(e *Engine) *Metrics {
 		rebuilds: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quotashare_rebuilds_total", Help: "Times the state was given up and rebuilt from the log.",
 		}),
+		holds: newHoldMetrics(),
 	}
 	for r := range m.byReason {
 		m.byReason[r] = m.answers.WithLabelValues(fairshare.Reason(r).String())
@@ -85,13 +87,15 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	var counts projector.Counts
 	var seq uint64
 	var lag int64
+	var open int
 	if p := m.engine.current.Load(); p != nil {
 		now := m.engine.now()
-		counts, seq = p.state.Counts(), p.loop.Applied()
+		counts, seq, open = p.state.Counts(), p.loop.Applied(), p.state.Holds().Open
 		lag, _ = p.loop.Lag(now)
 		collectSignals(ch, p.state.Signals(now), now)
 	}
 	collectReadings(ch, &counts)
+	m.holds.collect(ch, m.engine, &counts.Holds, open)
 	for outcome, n := range map[string]uint64{
 		"folded": counts.Folded, "duplicate": counts.Duplicates, "late": counts.Late,
 		"clamped": counts.Clamped, "rejected": counts.Rejected,

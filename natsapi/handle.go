@@ -27,8 +27,8 @@ type call struct {
 
 // done is a context for what may not wait.
 var done = func() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(ErrHurried)
 	return ctx
 }()
 

@@ -26,6 +26,10 @@ const stopTimeout = 5 * time.Second
 // ErrStarted is Start of a server that runs.
 var ErrStarted = errors.New("the service is started already")
 
+// ErrHurried is the cause of a context that is done because an answer may not wait,
+// or not any longer. It is given all the same: nobody has gone away.
+var ErrHurried = errors.New("the answer may not wait")
+
 // Decider gives the answers.
 type Decider interface {
 	// Applied returns the last folded stream sequence. It is called for every
@@ -63,7 +67,7 @@ type Server struct {
 
 	mu      sync.Mutex // serializes Start and Stop
 	service micro.Service
-	cancel  context.CancelFunc // ends all waiting
+	cancel  func() // ends all waiting
 }
 
 // New returns a server that is not started.
@@ -109,7 +113,8 @@ func (s *Server) Start() error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, hurry := context.WithCancelCause(context.Background())
+	cancel := func() { hurry(ErrHurried) }
 	handler := micro.HandlerFunc(func(r micro.Request) { s.handle(ctx, r) })
 	err = service.AddEndpoint("decide", handler, micro.WithEndpointSubject(questions.Subject))
 	if err == nil {

@@ -1,6 +1,7 @@
 package projector
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -35,6 +36,7 @@ type Locals struct {
 	n atomic.Int64 // so that a question without any takes no lock
 
 	mu        sync.Mutex
+	firstEnd  int64 // not after the first end of any
 	byRequest map[idHash]*local
 	byID      map[string]*local
 	byConn    map[string][]*local
@@ -64,9 +66,7 @@ func (l *Locals) Add(h *LocalHold, now int64) bool {
 	if old := l.byRequest[request]; old != nil {
 		l.remove(old)
 	}
-	if len(l.byRequest) >= MaxLocals {
-		l.expire(now)
-	}
+	l.expire(now)
 	if len(l.byRequest) >= MaxLocals {
 		l.counts.Full++
 		return false
@@ -77,13 +77,24 @@ func (l *Locals) Add(h *LocalHold, now int64) bool {
 	x := &local{LocalHold: *h, request: request}
 	l.byRequest[request], l.byID[x.ID] = x, x
 	l.byConn[x.ConnectionID] = append(l.byConn[x.ConnectionID], x)
-	l.n.Add(1)
+	if l.n.Add(1) == 1 || x.End < l.firstEnd {
+		l.firstEnd = x.End
+	}
 	if x.Own {
 		l.counts.Made++
 	} else {
 		l.counts.Heard++
 	}
 	return true
+}
+
+// Hear counts a hold that another process let pass, unless the log has it already.
+// It reports whether there was room.
+func (s *State) Hear(h *LocalHold, now int64) bool {
+	request := requestOf(h.APIKeyID, h.RequestID)
+	s.mu.RLock() // so that the fold does not see the event in between
+	defer s.mu.RUnlock()
+	return s.holds.byID[request] != 0 || s.Locals.Add(h, now)
 }
 
 // Remove takes back a hold that was added in vain: its verdict came meanwhile.
@@ -128,14 +139,30 @@ func (l *Locals) remove(x *local) {
 	l.n.Add(-1)
 }
 
-// expire drops what is over by the clock.
+// expire drops what is over by the clock. It looks at all when something may be.
 func (l *Locals) expire(now int64) {
+	if len(l.byRequest) == 0 || now < l.firstEnd {
+		return
+	}
+	l.firstEnd = math.MaxInt64
 	for _, x := range l.byRequest {
 		if x.End <= now {
 			l.remove(x)
 			l.counts.Ended++
+		} else {
+			l.firstEnd = min(l.firstEnd, x.End)
 		}
 	}
+}
+
+// tidy is expire for who asks; l may be nil.
+func (l *Locals) tidy(now int64) {
+	if l.none() {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expire(now)
 }
 
 // none reports whether there is nothing to look at; l may be nil.

@@ -196,6 +196,7 @@ func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq 
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	now, maxLag := max(clock, s.logTime), s.settings.doc.MaxLagMs()
+	s.Locals.tidy(clock)
 	for i := range qs {
 		into[i].Now, into[i].HoldTTLMs = now, s.settings.doc.HoldTTLMs()
 		into[i].MaxLagMs, into[i].SampleRate = maxLag, s.settings.doc.DecisionSampleRate()
