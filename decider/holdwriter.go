@@ -24,6 +24,8 @@ const (
 	// written again, and mostHoldRetry the longest pause after one that was refused.
 	holdAckWithin = time.Second
 	mostHoldRetry = time.Second
+	// headersOfHolds is room for the headers of a message, which count for max_payload.
+	headersOfHolds = 256
 )
 
 // holdWriter brings holds into the log. One message is under way at a time; what
@@ -33,7 +35,7 @@ const (
 // messages are half as large and the order of what is written again is lost.
 type holdWriter struct {
 	js      jetstream.JetStream
-	conn    *nats.Conn
+	room    func() int // bytes of a message; the broker may be another one tomorrow
 	log     *slog.Logger
 	name    string // of this process, in message ids
 	locals  *projector.Locals
@@ -83,7 +85,7 @@ func (e *Engine) startHolds() (stop func(), err error) {
 
 func newHoldWriter(e *Engine) *holdWriter {
 	return &holdWriter{
-		conn: e.o.Conn, log: e.o.Log, name: e.Process(), locals: &e.locals, metrics: e.metrics.holds,
+		room: func() int { return int(e.o.Conn.MaxPayload()) - headersOfHolds - len("[]") }, log: e.o.Log, name: e.Process(), locals: &e.locals, metrics: e.metrics.holds,
 		now: func() int64 { return e.now() }, bell: make(chan struct{}, 1), ended: true,
 	}
 }
@@ -168,15 +170,12 @@ func (w *holdWriter) run(ctx context.Context) {
 	}
 }
 
-// headersOfHolds is room for the headers of a message, which count for max_payload.
-const headersOfHolds = 256
-
 // take moves from the queue to the flight what the next message can have. What was
 // asked together is not parted when it fits into one.
 func (w *holdWriter) take(f *flight) (more, ended bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	room, n := int(w.conn.MaxPayload())-headersOfHolds-len("[]"), 0
+	room, n := w.room(), 0
 	for n < len(w.queue) {
 		size, to := w.together(n)
 		whole := size <= room && len(f.list)+to-n <= events.MaxEvents
