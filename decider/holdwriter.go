@@ -42,6 +42,7 @@ type holdWriter struct {
 	metrics *holdMetrics
 	now     func() int64 // epoch ms
 	bell    chan struct{}
+	most    int       // in the queue: maxQueued, but in tests
 	failing time.Time // since when the log takes none, and that was said; zero = it takes them
 
 	mu    sync.Mutex
@@ -86,7 +87,7 @@ func (e *Engine) startHolds() (stop func(), err error) {
 func newHoldWriter(e *Engine) *holdWriter {
 	return &holdWriter{
 		room: func() int { return int(e.o.Conn.MaxPayload()) - headersOfHolds - len("[]") }, log: e.o.Log, name: e.Process(), locals: &e.locals, metrics: e.metrics.holds,
-		now: func() int64 { return e.now() }, bell: make(chan struct{}, 1), ended: true,
+		now: func() int64 { return e.now() }, bell: make(chan struct{}, 1), most: maxQueued, ended: true,
 	}
 }
 
@@ -119,7 +120,7 @@ func (w *holdWriter) put(first *pending) bool {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ended || len(w.queue)+n > maxQueued {
+	if w.ended || len(w.queue)+n > w.most {
 		w.metrics.overflow.Add(float64(n))
 		return false
 	}

@@ -224,7 +224,7 @@ func TestCallsArePartedOnlyWhenTheyMust(t *testing.T) {
 		{[]int{999, 2, 1500}, 9, 1 << 20, "[999 2 1000 500]"}, // the most of a message
 		{[]int{1, 1}, 200, 100, "[1 1]"},                      // too large is tried alone
 	} {
-		w := &holdWriter{bell: make(chan struct{}, 1), room: func() int { return c.room }}
+		w := &holdWriter{bell: make(chan struct{}, 1), most: maxQueued, room: func() int { return c.room }}
 		for _, n := range c.calls {
 			var list reserving
 			for range n {
