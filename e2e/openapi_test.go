@@ -212,11 +212,18 @@ func (a *asker) look() {
 	for _, question := range []string{
 		`{"apiKeyId":"alice","connectionId":"kimi-1","model":"k2","explain":true,"requestId":"r-1"}`,
 		`{"apiKeyId":"zoe","pool":"a/b c","estimate":{"requests":1500},"explain":true}`,
+		`{"apiKeyId":"alice","connectionId":"kimi-1","estimate":{"tokens":9},"reserve":true,"leaseMs":60000,"maxWaitMs":20000,"requestId":"r-2"}`,
 		`[{"apiKeyId":"bob","connectionId":"kimi-2"},{"apiKeyId":"yan","connectionId":"astray","minSeq":1000000,"maxWaitMs":0},{"apiKeyId":"yan"},{"apiKeyId":"yan","connectionId":"codex-1"}]`,
 	} {
 		a.ask(200, "POST", "/api/quota/decide", question)
 	}
 	a.ask(400, "POST", "/api/quota/decide", `{"apiKeyId":"alice","connectionId":"kimi-1","at":946684800000}`)
+	a.ask(200, "GET", "/api/quota/preview?apiKeyId=alice&connectionId=kimi-1&estimate.tokens=9&reserve=true&requestId=r-2&explain=true", "")
+	a.ask(400, "GET", "/api/quota/preview?apiKeyId=alice&pool=old&reserve=true", "")
+	a.ask(200, "POST", "/api/quota/release", `[{"apiKeyId":"alice","requestId":"r-2"},{"apiKeyId":"alice"}]`)
+	a.ask(400, "POST", "/api/quota/release", `{"apiKeyId":"alice"}`)
+	a.ask(200, "GET", "/api/quota/decisions?decision=block&limit=1", "")
+	a.ask(400, "GET", "/api/quota/decisions?limit=many", "")
 	a.ask(404, "GET", "/api/quota/pools/nobody/history", "")
 	a.ask(404, "GET", "/api/quota/nothing", "")
 }
