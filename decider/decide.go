@@ -53,31 +53,63 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // Decide implements natsapi.Decider and httpapi.Decider.
 func (e *Engine) Decide(ctx context.Context, qs []questions.Question, rs []questions.Reply) {
-	e.ask(ctx, qs, rs, false)
+	p := e.answering(rs)
+	if p == nil {
+		return
+	}
+	e.await(ctx, p, qs)
+	first := e.look(p, qs, rs, false)
+	if first == nil {
+		return
+	}
+	answered := make(chan struct{})
+	c := e.reserve(ctx, p, qs, rs, first, func() { close(answered) })
+	if c == nil {
+		return
+	}
+	select {
+	case <-answered:
+	case <-ctx.Done():
+		e.waiters.leave(c, gone(ctx))
+		<-answered
+	}
 }
+
+// Begin implements natsapi.Decider.
+func (e *Engine) Begin(qs []questions.Question, rs []questions.Reply, done func()) (answered bool) {
+	p := e.answering(rs)
+	if p == nil {
+		return true
+	}
+	first := e.look(p, qs, rs, false)
+	return first == nil || e.reserve(context.Background(), p, qs, rs, first, done) == nil
+}
+
+// Hurry implements natsapi.Decider.
+func (e *Engine) Hurry() { e.waiters.hurry() }
 
 // Preview implements httpapi.Decider.
 func (e *Engine) Preview(ctx context.Context, qs []questions.Question, rs []questions.Reply) {
-	e.ask(ctx, qs, rs, true)
+	if p := e.answering(rs); p != nil {
+		e.await(ctx, p, qs)
+		e.look(p, qs, rs, true)
+	}
 }
 
-// ask answers from the view, and by the fold what is to be held. A preview leaves
-// no trace: no figure, no row.
-func (e *Engine) ask(ctx context.Context, qs []questions.Question, rs []questions.Reply, preview bool) {
+// answering returns the projection to answer from; when there is none, that is the
+// answer.
+func (e *Engine) answering(rs []questions.Reply) *projection {
 	p := e.current.Load()
 	if p == nil {
 		for i := range rs {
 			rs[i].Err = &questions.Error{Code: questions.CodeInternal, Message: "the engine has no state yet: it is starting; ask again"}
 		}
-		return
 	}
-	e.await(ctx, p, qs)
-	if first := e.look(p, qs, rs, preview); first != nil {
-		e.reserve(ctx, p, qs, rs, first)
-	}
+	return p
 }
 
-// look answers from the view, and returns what the fold has to judge.
+// look answers from the view, and returns what the fold has to judge. A preview
+// leaves no trace: no figure, no row.
 func (e *Engine) look(p *projection, qs []questions.Question, rs []questions.Reply, preview bool) *pending {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)

@@ -51,6 +51,7 @@ type Engine struct {
 	metrics *Metrics
 	writing chan struct{} // one for who writes configuration
 	holds   *holdWriter
+	waiters *waiters
 	locals  projector.Locals // what counts while the log takes no holds
 	locally sync.Mutex       // one at a time judges by them what it adds to them
 	// decisions are what was answered, for the decision log and those who watch.
@@ -80,7 +81,7 @@ func New(o Options) (*Engine, error) {
 	e.decisions = newDecisions(e.Process())
 	e.server = natsapi.New(natsapi.Config{Conn: o.Conn, Decider: e, Version: o.Version, Logger: o.Log})
 	e.metrics = newMetrics(e)
-	e.holds = newHoldWriter(e)
+	e.holds, e.waiters = newHoldWriter(e), newWaiters(e)
 	return e, nil
 }
 
@@ -104,6 +105,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		return fmt.Errorf("decider: %w", err)
 	}
 	defer stopHolds()
+	defer e.waiters.start()()
 	deafen, err := e.listen()
 	if err != nil {
 		return fmt.Errorf("decider: %w", err)
@@ -165,7 +167,7 @@ func (e *Engine) project(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	state.Locals = &e.locals
+	state.Locals, state.OnJudged = &e.locals, e.waiters.tell
 	source, err := jetsource.New(jetsource.Options{
 		Conn: e.o.Conn, Stream: events.Stream, After: state.Position(), PurgeAge: e.o.PurgeAge, Log: e.o.Log,
 	})
@@ -196,6 +198,7 @@ func (e *Engine) project(ctx context.Context) (err error) {
 	g.Go(func() error { return e.serve(gctx, p) })
 	err = g.Wait()
 	state.ExpectNoMore()
+	e.waiters.hurry()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
 	}

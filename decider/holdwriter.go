@@ -127,7 +127,6 @@ func (w *holdWriter) put(first *pending) bool {
 	w.calls++
 	for x := first; x != nil; x = x.next {
 		x.call = w.calls
-		x.owners.Add(1)
 		w.queue = append(w.queue, x)
 	}
 	w.ring()

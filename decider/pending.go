@@ -1,11 +1,9 @@
 package decider
 
 import (
-	"context"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/projector"
@@ -14,21 +12,21 @@ import (
 	"github.com/quotashare/quotashare/wire"
 )
 
-// pending is a question whose hold is on its way through the log. Who asks waits
-// for the verdict, and the writer until the log has it; it is used again when both
-// are done.
+// pending is a question whose hold is on its way through the log. It belongs to the
+// call that waits for the verdict, to the fold until it gives that, and to the
+// writer until the log has the event; it is used again when all are done with it.
 type pending struct {
 	projector.Expected
-	hold  events.Event // its texts are the question's: for who asks only
+	hold  events.Event // its texts are the question's: for the call only
 	body  []byte       // the same as JSON
 	place int          // of the question
 	next  *pending     // of the same call
-	timer *time.Timer
-	// nothing is true when there is nothing to wait for: no verdict will come.
-	nothing bool
+	of    *waiting
+	came  bool // the verdict is there
+	lost  bool // there will be no verdict
 
 	end     int64  // by our clock: from then on it is not worth writing
-	call    uint64 // of which it is; the writer numbers them
+	call    uint64 // the writer numbers them
 	release bool   // it is no hold, but the end of one
 	taken   bool   // guarded by the writer: it may have been written
 	fate    atomic.Int32
@@ -44,22 +42,24 @@ const (
 )
 
 var pendings = sync.Pool{New: func() any {
-	return &pending{Expected: projector.Expected{Done: make(chan struct{}, 1)}}
+	x := new(pending)
+	x.Waiter = x
+	return x
 }}
 
-// newPending returns one that belongs to who asks alone.
+// newPending returns one that belongs to the call alone.
 func newPending() *pending {
 	x := pendings.Get().(*pending)
-	x.next, x.nothing, x.release, x.taken = nil, false, false, false
+	x.next, x.of, x.came, x.lost, x.release, x.taken = nil, nil, false, false, false, false
 	x.fate.Store(fateOpen)
 	x.owners.Store(1)
 	return x
 }
 
-// disown says that one of the two is done with it.
+// disown says that one of the owners is done with it.
 func (x *pending) disown() {
 	if x.owners.Add(-1) == 0 {
-		x.hold = events.Event{}
+		x.hold, x.of = events.Event{}, nil
 		pendings.Put(x)
 	}
 }
@@ -109,46 +109,16 @@ func (x *pending) withdrawal() *pending {
 	return y
 }
 
-// await reports whether the verdict came within that time, and before the caller
-// went.
-func (x *pending) await(ctx context.Context, within time.Duration) bool {
-	if x.nothing {
-		return false
-	}
-	if within > 0 {
-		if x.timer == nil {
-			x.timer = time.NewTimer(within)
-		} else {
-			x.timer.Reset(within)
-		}
-		defer x.timer.Stop()
-		select {
-		case <-x.Done:
-			return x.came()
-		case <-x.timer.C:
-		case <-ctx.Done():
-		}
-	}
-	select { // of many that wait, the first to give up do not speak for the last
-	case <-x.Done:
-		return x.came()
-	default:
-		return false
-	}
-}
-
-// came is called after Done, and reports whether it was for a verdict.
-func (x *pending) came() bool {
-	x.nothing = x.Seq == 0
-	return !x.nothing
-}
-
 // giveUp ends the waiting, and reports whether the verdict came at the last moment.
 func (x *pending) giveUp(s *projector.State) bool {
-	if x.nothing || !s.Unexpect(&x.Expected) {
-		x.nothing = true
+	switch {
+	case x.lost:
 		return false
+	case s.Unexpect(&x.Expected):
+		s.At() // the fold may be at it
+		return true
 	}
-	<-x.Done
-	return x.came()
+	x.lost = true
+	x.disown() // by the fold
+	return false
 }

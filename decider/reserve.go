@@ -3,6 +3,8 @@ package decider
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/quotashare/quotashare/fairshare"
@@ -32,34 +34,77 @@ func holds(p *projection, q *questions.Question, r *questions.Reply) bool {
 	return q.Reserve && r.Err == nil && (r.Allow || p.state.HoldOpen(q.APIKeyID, q.RequestID))
 }
 
-// reserve brings the holds into the log, and answers each question by the fold's
-// verdict. All are queued together, so that they are folded in their order and see
-// each other.
-func (e *Engine) reserve(ctx context.Context, p *projection, qs []questions.Question, rs []questions.Reply, first *pending) {
-	began := time.Now()
-	queued := ctx.Err() == nil
-	if queued {
+// reserve brings the holds into the log. All are queued together, so that they are
+// folded in their order and see each other. The call that it returns is answered
+// later, and done called then; nil is one that is answered already, without a
+// verdict, because there is no way or no room to wait for one.
+func (e *Engine) reserve(ctx context.Context, p *projection, qs []questions.Question, rs []questions.Reply, first *pending, done func()) *waiting {
+	c := &waiting{p: p, qs: qs, rs: rs, first: first, began: time.Now(), done: done, place: -1}
+	if ctx.Err() != nil {
+		c.gone = gone(ctx)
 		for x := first; x != nil; x = x.next {
-			p.state.Expect(&x.Expected)
+			x.lost = true
 		}
-		if queued = e.holds.put(first); !queued {
-			for x := first; x != nil; x = x.next {
-				x.giveUp(p.state)
-			}
+		c.done = func() {}
+		e.conclude(c)
+		return nil
+	}
+	if e.expect(c) && e.waiters.add(c) {
+		if e.holds.put(first) || !e.waiters.remove(c) { // else its time is over, and it is being answered
+			return c
 		}
 	}
-	for x := first; x != nil; {
+	for x := first; x != nil; { // by the writer
 		next := x.next
-		x.nothing = !queued
-		q, r := &qs[x.place], &rs[x.place]
-		if x.await(ctx, time.Duration(q.Wait())*time.Millisecond-time.Since(began)) {
-			e.metrics.holds.latency.Observe(time.Since(began).Seconds())
-			e.answerJudged(p, q, r, x)
-		} else {
-			e.answerWithout(ctx, p, q, r, x)
+		x.disown()
+		x = next
+	}
+	c.done = func() {}
+	e.conclude(c)
+	return nil
+}
+
+// expect makes the fold tell the verdicts of a call; none may come at once.
+func (e *Engine) expect(c *waiting) (ok bool) {
+	var wait int64
+	ok = true
+	for x := c.first; x != nil; x = x.next {
+		x.of = c
+		x.owners.Add(2) // the fold and the writer
+		c.left++
+		wait = max(wait, c.qs[x.place].Wait())
+		if !c.p.state.Expect(&x.Expected) {
+			x.lost, ok = true, false
+			x.disown()
+		}
+	}
+	c.until = c.began.Add(time.Duration(wait) * time.Millisecond)
+	return ok
+}
+
+// conclude answers a call: by the verdicts that came, and without those that did
+// not. A fault of ours is answered too.
+func (e *Engine) conclude(c *waiting) {
+	defer c.done()
+	defer e.rescue(c)
+	for x := c.first; x != nil; {
+		next := x.next
+		q, r := &c.qs[x.place], &c.rs[x.place]
+		if x.came || e.answerWithout(c, q, r, x) {
+			e.answerJudged(c.p, q, r, x)
 		}
 		x.disown()
 		x = next
+	}
+}
+
+// rescue keeps a panic from ending the process.
+func (e *Engine) rescue(c *waiting) {
+	if p := recover(); p != nil {
+		e.o.Log.Error("panic while answering by a verdict", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		for i := range c.rs {
+			c.rs[i].Err = &questions.Error{Code: questions.CodeInternal, Message: "the question could not be answered: this is a fault of quotashare, please report it"}
+		}
 	}
 }
 
@@ -83,22 +128,22 @@ func (e *Engine) again(q *questions.Question, a *projector.Asked, r *questions.R
 	return d
 }
 
-// answerWithout answers a question on whose hold there is no verdict: by the view
-// and the holds that count beside it. One after the other, so that they see each
-// other.
-func (e *Engine) answerWithout(ctx context.Context, p *projection, q *questions.Question, r *questions.Reply, x *pending) {
-	if e.judgeWithout(ctx, p, q, r, x) {
-		e.answerJudged(p, q, r, x)
-		return
+// answerWithout answers a question on whose hold there is no verdict, unless that
+// came at the last moment. What it lets pass counts here, and the others are told.
+func (e *Engine) answerWithout(c *waiting, q *questions.Question, r *questions.Reply, x *pending) (came bool) {
+	if e.judgeWithout(c, q, r, x) {
+		return true
 	}
 	if x.fate.Load() == fateLocal {
 		e.tell(x)
 	}
+	return false
 }
 
-// judgeWithout reports whether the verdict came at the last moment; then it has not
-// answered.
-func (e *Engine) judgeWithout(ctx context.Context, p *projection, q *questions.Question, r *questions.Reply, x *pending) (came bool) {
+// judgeWithout judges by the view and the holds that count beside it. One after the
+// other, so that they see each other.
+func (e *Engine) judgeWithout(c *waiting, q *questions.Question, r *questions.Reply, x *pending) (came bool) {
+	p := c.p
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	e.locally.Lock()
@@ -108,7 +153,7 @@ func (e *Engine) judgeWithout(ctx context.Context, p *projection, q *questions.Q
 	a := &s.asked[0]
 	r.Degraded = append(r.Degraded, degradedNoHold)
 	closeIfDegraded(r, a.Pool, "could not hold the request")
-	counts := r.Allow && !gone(ctx)
+	counts := r.Allow && !c.gone
 	if counts {
 		// Before the fold is asked: it drops the hold when it sees the event.
 		x.fate.Store(fateLocal)

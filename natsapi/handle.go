@@ -22,7 +22,8 @@ type call struct {
 	body    []byte
 	to      string // the reply subject
 	enc     wire.Encoding
-	typed   bool // the question named its content type
+	typed   bool   // the question named its content type
+	done    func() // finishes it
 }
 
 // done is a context for what may not wait.
@@ -52,28 +53,71 @@ func (s *Server) handle(ctx context.Context, r micro.Request) {
 		s.calls.Put(c)
 		return
 	}
-	if !c.request.Waits(s.decider.Applied()) {
+	applied := s.decider.Applied()
+	if !c.request.Waits(applied) {
 		s.answer(done, c)
 		return
 	}
 	select {
 	case s.room <- struct{}{}:
-		s.counts.Waits.Add(1)
-		s.waiting.Go(func() { s.answerLater(ctx, c) })
 	default:
 		s.counts.Hurried.Add(1)
 		s.answer(done, c)
+		return
+	}
+	s.counts.Waits.Add(1)
+	s.counts.Waiting.Add(1)
+	s.waiting.Add(1)
+	if c.behind(applied) {
+		go s.answerLater(ctx, c)
+	} else {
+		s.begin(c)
 	}
 }
 
+// behind reports whether a question waits for a sequence.
+func (c *call) behind(applied uint64) bool {
+	for i := range c.request.Questions {
+		if c.request.Questions[i].MinSeq > applied {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *Server) answerLater(ctx context.Context, c *call) {
-	s.counts.Waiting.Add(1)
-	defer func() {
-		s.counts.Waiting.Add(-1)
-		<-s.room
-	}()
+	defer s.waited()
 	defer s.rescue(c)
 	s.answer(ctx, c)
+}
+
+// waited gives back the room of a call that waited.
+func (s *Server) waited() {
+	s.counts.Waiting.Add(-1)
+	<-s.room
+	s.waiting.Done()
+}
+
+// begin brings a call on its way that finish will answer.
+func (s *Server) begin(c *call) {
+	begun := false
+	defer func() {
+		if !begun { // a panic
+			s.waited()
+		}
+	}()
+	answered := s.decider.Begin(c.request.Questions, c.room(), c.done)
+	begun = true
+	if answered {
+		s.finish(c)
+	}
+}
+
+// finish answers a call that was begun.
+func (s *Server) finish(c *call) {
+	defer s.waited()
+	defer s.rescue(c)
+	s.reply(c)
 }
 
 // rescue keeps a panic from ending the process. The call is not used again: it
@@ -116,6 +160,14 @@ func contentType(h micro.Headers) string {
 
 // answer decides and sends, and gives the call back.
 func (s *Server) answer(ctx context.Context, c *call) {
+	if replies := c.room(); len(replies) > 0 {
+		s.decider.Decide(ctx, c.request.Questions, replies)
+	}
+	s.reply(c)
+}
+
+// room returns an empty reply for each question.
+func (c *call) room() []questions.Reply {
 	n := len(c.request.Questions)
 	for len(c.replies) < n {
 		c.replies = append(c.replies, questions.Reply{})
@@ -124,9 +176,12 @@ func (s *Server) answer(ctx context.Context, c *call) {
 	for i := range replies {
 		replies[i].Reset()
 	}
-	if n > 0 {
-		s.decider.Decide(ctx, c.request.Questions, replies)
-	}
+	return replies
+}
+
+// reply sends what was decided.
+func (s *Server) reply(c *call) {
+	replies := c.replies[:len(c.request.Questions)]
 	s.count(c, replies)
 	if !c.request.IsArray && replies[0].Err != nil {
 		s.send(c, replies[0].Err)

@@ -42,6 +42,12 @@ type Decider interface {
 	// when no question reserves and every MinSeq is at most Applied. It keeps
 	// nothing of qs and rs.
 	Decide(ctx context.Context, qs []questions.Question, rs []questions.Reply)
+	// Begin is Decide that does not wait, for questions that reserve and whose MinSeq
+	// is at most Applied. It reports whether rs are the answers; if not, they are when
+	// done is called, later and from another goroutine.
+	Begin(qs []questions.Question, rs []questions.Reply, done func()) (answered bool)
+	// Hurry makes all that was begun be answered at once.
+	Hurry()
 }
 
 // Config is what a Server needs.
@@ -77,7 +83,11 @@ func New(c Config) *Server {
 		decider: c.Decider,
 		version: c.Version,
 		log:     c.Logger,
-		calls:   sync.Pool{New: func() any { return new(call) }},
+	}
+	s.calls.New = func() any {
+		c := new(call)
+		c.done = func() { s.finish(c) }
+		return c
 	}
 	if c.MaxWaiting == 0 {
 		c.MaxWaiting = DefaultMaxWaiting
@@ -114,7 +124,10 @@ func (s *Server) Start() error {
 		return err
 	}
 	ctx, hurry := context.WithCancelCause(context.Background())
-	cancel := func() { hurry(ErrHurried) }
+	cancel := func() {
+		hurry(ErrHurried)
+		s.decider.Hurry()
+	}
 	handler := micro.HandlerFunc(func(r micro.Request) { s.handle(ctx, r) })
 	err = service.AddEndpoint("decide", handler, micro.WithEndpointSubject(questions.Subject))
 	if err == nil {

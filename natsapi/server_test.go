@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -63,10 +64,44 @@ type echoing struct {
 	applied  atomic.Uint64
 	waiting  chan struct{} // gets one when a question begins to wait
 	advanced chan struct{} // closed by advance
+
+	mu    sync.Mutex
+	begun context.Context // of what was begun and not hurried
+	hurry context.CancelFunc
 }
 
 func newEchoing() *echoing {
-	return &echoing{waiting: make(chan struct{}, 100), advanced: make(chan struct{})}
+	d := &echoing{waiting: make(chan struct{}, 100), advanced: make(chan struct{})}
+	d.Hurry()
+	return d
+}
+
+// Begin answers at once what a model "now" is asked about.
+func (d *echoing) Begin(qs []questions.Question, rs []questions.Reply, done func()) bool {
+	if qs[0].APIKeyID == "panic" {
+		panic("on demand")
+	}
+	if qs[0].Model == "now" {
+		rs[0].Reason = "now"
+		return true
+	}
+	d.mu.Lock()
+	ctx := d.begun
+	d.mu.Unlock()
+	go func() {
+		d.Decide(ctx, qs, rs)
+		done()
+	}()
+	return false
+}
+
+func (d *echoing) Hurry() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.hurry != nil {
+		d.hurry()
+	}
+	d.begun, d.hurry = context.WithCancel(context.Background())
 }
 
 func (d *echoing) advance(seq uint64) {
@@ -260,6 +295,14 @@ type stubborn struct {
 func (d stubborn) Decide(context.Context, []questions.Question, []questions.Reply) {
 	d.waiting <- struct{}{}
 	<-d.release
+}
+
+func (d stubborn) Begin(qs []questions.Question, rs []questions.Reply, done func()) bool {
+	go func() {
+		d.Decide(context.Background(), qs, rs)
+		done()
+	}()
+	return false
 }
 
 // TestStopHeedsItsContext stops while a question cannot be answered, in the

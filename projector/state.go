@@ -43,6 +43,9 @@ type State struct {
 	// Locals are counted beside the state's holds by who asks, and never by the fold;
 	// nil = none. Set before the first message is folded.
 	Locals *Locals
+	// OnJudged, when set, is given the expected holds that were judged together, once
+	// they can be read. It must not block, and keeps nothing of the list.
+	OnJudged func([]*Expected)
 	// lastConfig is the sequence of the newest message under quota.config.>,
 	// folded or rejected: the next one must follow it.
 	lastConfig uint64

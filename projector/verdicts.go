@@ -17,11 +17,15 @@ type Expected struct {
 	// The fold sets these before Done. Asked is the state at the hold's place:
 	// Asked.Facts.Decide(Asked.Now) is the verdict.
 	Asked Asked
-	Seq   uint64 // 0 = there is no verdict, and there will be none of this state
+	Seq   uint64
 	Index int
 	Held  bool // it was opened
 
-	Done chan struct{} // capacity 1; takes one value when the hold is folded and can be read
+	// Done, when set, has capacity 1 and takes one value when the hold is folded and
+	// can be read. State.OnJudged is for who waits for many.
+	Done chan struct{}
+	// Waiter is whose it is, for OnJudged.
+	Waiter any
 }
 
 // expected are the holds whose verdicts somebody waits for.
@@ -32,19 +36,18 @@ type expected struct {
 }
 
 // Expect makes the fold tell the verdict on a hold. It is called before the hold
-// is published.
-func (s *State) Expect(x *Expected) {
+// is published, and reports false when the state folds no more.
+func (s *State) Expect(x *Expected) bool {
 	s.expected.mu.Lock()
 	defer s.expected.mu.Unlock()
-	x.Seq = 0
 	if s.expected.ended {
-		x.Done <- struct{}{}
-		return
+		return false
 	}
 	if s.expected.byID == nil {
 		s.expected.byID = make(map[string]*Expected)
 	}
 	s.expected.byID[x.ID] = x
+	return true
 }
 
 // Unexpect ends the waiting for a hold. It reports whether the fold has its
@@ -57,16 +60,12 @@ func (s *State) Unexpect(x *Expected) (folded bool) {
 	return !waiting
 }
 
-// ExpectNoMore ends all waiting, also of those who come later: the state folds no
-// more. They find Seq 0.
+// ExpectNoMore says that the state folds no more, to who comes later. Who waits
+// gives up with Unexpect.
 func (s *State) ExpectNoMore() {
 	s.expected.mu.Lock()
 	defer s.expected.mu.Unlock()
 	s.expected.ended = true
-	for id, x := range s.expected.byID {
-		delete(s.expected.byID, id)
-		x.Done <- struct{}{}
-	}
 }
 
 // take returns who waits for the hold of that id, nil when nobody does.
@@ -82,9 +81,17 @@ func (x *expected) take(id string) *Expected {
 
 // tell wakes those whose holds were judged.
 func (s *State) tell() {
-	for i, x := range s.judged {
-		x.Done <- struct{}{}
-		s.judged[i] = nil
+	if len(s.judged) == 0 {
+		return
 	}
+	for _, x := range s.judged {
+		if x.Done != nil {
+			x.Done <- struct{}{}
+		}
+	}
+	if s.OnJudged != nil {
+		s.OnJudged(s.judged)
+	}
+	clear(s.judged)
 	s.judged = s.judged[:0]
 }
