@@ -233,6 +233,17 @@ func (w *holdsTwin) compareRecords() {
 	}
 }
 
+// TestWhatIsLoweredIsWrittenOnce: over what the store has, which is not deleted.
+func TestWhatIsLoweredIsWrittenOnce(t *testing.T) {
+	s := NewState(nil)
+	at := s.holds.add(hold{id: idHash{1}, pairKey: pairKey{conn: 1, key: 1}, amounts: quota.Amounts{5}, end: 10, lease: 10, stored: true})
+	s.holds.lower(at, &quota.Amounts{2}, 20)
+	s.holds.lower(s.holds.byID[idHash{1}], &quota.Amounts{1}, 30)
+	if h := s.holds; len(h.dirty) != 1 || len(h.gone) != 0 || h.at(1).amounts[0] != 2 {
+		t.Errorf("%d to write and %d to delete, of %+v", len(h.dirty), len(h.gone), h.at(1))
+	}
+}
+
 // TestHeldIsWhatTheHoldsAddUpTo: the sums by groups and orders are those of going
 // along all holds, whoever asks, and when, and whatever each may count with.
 func TestHeldIsWhatTheHoldsAddUpTo(t *testing.T) {
@@ -362,6 +373,14 @@ func TestDamagedHoldsAreRefused(t *testing.T) {
 		}
 		if load(key, value[:i]) || load(key, append(slices.Clone(value), value[i])) {
 			t.Errorf("loaded a record of another length, by %d bytes", i)
+		}
+	}
+	for u := range quota.Unit(quota.NumUnits) {
+		x := good
+		for _, more := range []quota.Amount{0, 1} {
+			if x.amounts[u] = u.Max() + more; load(key, x.append(nil)) != (more == 0) {
+				t.Errorf("loaded %d of %s: %t", x.amounts[u], u, more > 0)
+			}
 		}
 	}
 	if load(key[:16], value) || load(append(slices.Clone(key), 0), value) {

@@ -1,0 +1,29 @@
+package projector_test
+
+import (
+	"testing"
+
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
+)
+
+// TestTheFoldSeesNoLocalHolds: what one process counts while the log takes nothing
+// must not decide what all processes fold.
+func TestTheFoldSeesNoLocalHolds(t *testing.T) {
+	s := newScene(t)
+	s.plan("c", "requests", "hourly", "1")
+	s.pool(`"c"`, `,"allocations":[{"apiKeyId":"alice","weight":1}]`)
+	s.Locals = new(projector.Locals)
+	one := quota.Amounts{quota.Requests: 1_000}
+	s.Locals.Add(&projector.LocalHold{ID: "x", APIKeyID: "bob", ConnectionID: "c", RequestID: "r", Amounts: one, End: s.now + 60_000, Own: true}, s.now)
+	asked := make([]projector.Asked, 1)
+	s.Gather([]questions.Question{{APIKeyID: "alice", ConnectionID: "c", Estimate: one}}, s.now, asked)
+	if asked[0].Facts.Judge(s.now).Allowed() {
+		t.Error("a question does not count the local hold")
+	}
+	x := s.hold("alice", "r1", "c", 1_000, "")
+	if a := x.Asked.Facts.Decide(x.Asked.Now); !a.Allowed() || !x.Held {
+		t.Errorf("the fold says %s, held %t", a.Reason, x.Held)
+	}
+}
