@@ -383,6 +383,12 @@ func TestDamagedHoldsAreRefused(t *testing.T) {
 			}
 		}
 	}
+	for more := range int64(2) {
+		x := good
+		if x.lease = events.MaxLeaseMs + more; load(key, x.append(nil)) != (more == 0) {
+			t.Errorf("loaded a lease of %d: %t", x.lease, more > 0)
+		}
+	}
 	if load(key[:16], value) || load(append(slices.Clone(key), 0), value) {
 		t.Error("loaded a hold with no id")
 	}
