@@ -22,6 +22,7 @@ var Boundaries = []Boundary{
 	{"questions", words("quota", "wire"), "a question is read and an answer written without knowing how it is judged"},
 	{"plans", words("quota", "wire"), "shares follow from documents alone"},
 	{"saturation", words("quota", "events"), "what a provider says means the same whoever asks, and nothing is decided by it here"},
+	{"dialect", words("wire"), "what a provider's API says is read from bytes alone, and nothing is decided by it here"},
 	{"usage", words("quota", "wire", "questions", "plans"), "usage is shown from numbers that others worked out"},
 	{"fairshare", words("quota", "windows", "plans", "questions"), "a judgement is a function of documents, counters and an instant"},
 	{"projector", words("quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation"), "the fold knows the rules, and of the outside only Source and Store"},
