@@ -12,19 +12,6 @@ import (
 // TestStoresOfOtherMakingAreRefused: another version, half a store, or a
 // record that no fold wrote.
 func TestStoresOfOtherMakingAreRefused(t *testing.T) {
-	fresh := func() projector.Store {
-		store := memstore.New()
-		s := projector.NewState(store)
-		fold(t, s, []events.Message{
-			{Subject: "quota.saturation", Seq: 1, Time: start, Data: []byte(`{"connectionId":"c","readings":[{"window":"5h","usedPercent":7},{"window":"5h","scope":"m","usedPercent":7}]}`)},
-			{
-				Subject: "quota.consumption", Seq: 2, Time: start,
-				Data: []byte(`{"id":"1","apiKeyId":"a","connectionId":"c","provider":"kimi","model":"m","cost":{"tokens":5}}`),
-			},
-		}, 1)
-		cut(t, s, store)
-		return store
-	}
 	for _, c := range []struct {
 		name string
 		harm func(store projector.Store, b projector.Batch) error
@@ -72,7 +59,7 @@ func TestStoresOfOtherMakingAreRefused(t *testing.T) {
 		{"half a pool", func(_ projector.Store, b projector.Batch) error { return b.Set([]byte("ox"), []byte(`1{"name"`)) }, projector.ErrCorrupt},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			store := fresh()
+			store := smallStore(t)
 			b := store.NewBatch()
 			must(t, c.harm(store, b))
 			must(t, store.Commit(b))
@@ -81,6 +68,22 @@ func TestStoresOfOtherMakingAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// smallStore has a record of most kinds.
+func smallStore(t *testing.T) projector.Store {
+	t.Helper()
+	store := memstore.New()
+	s := projector.NewState(store)
+	fold(t, s, []events.Message{
+		{Subject: "quota.saturation", Seq: 1, Time: start, Data: []byte(`{"connectionId":"c","readings":[{"window":"5h","usedPercent":7},{"window":"5h","scope":"m","usedPercent":7}]}`)},
+		{
+			Subject: "quota.consumption", Seq: 2, Time: start,
+			Data: []byte(`{"id":"1","apiKeyId":"a","connectionId":"c","provider":"kimi","model":"m","cost":{"tokens":5}}`),
+		},
+	}, 1)
+	cut(t, s, store)
+	return store
 }
 
 func meterRecord(key string, value []byte) func(projector.Store, projector.Batch) error {
