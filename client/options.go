@@ -1,0 +1,75 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Options say where the engine is, and what becomes of requests when it is not.
+// Only URL or Conn is needed.
+type Options struct {
+	URL  string     // of the broker, several parted by commas; or
+	Conn *nats.Conn // a connection that stays the caller's. It should reconnect for ever
+
+	// With URL: what the broker wants to see, and how it shows us.
+	Token       string
+	Credentials string // file of a user's JWT and key
+	InboxPrefix string // of the subjects that answers come to, where permissions allow no other
+	Name        string // of the program; "" = quotashare-client
+
+	Timeout    time.Duration // within which a question has its answer; 0 = DefaultTimeout
+	FailClosed bool          // a question without an answer is a block, not an allow
+
+	MaxEvents int // that may wait for the log; 0 = DefaultMaxEvents
+	MaxBytes  int // that they may have; 0 = DefaultMaxBytes
+
+	Logger *slog.Logger // nil = the default logger
+}
+
+// Defaults of Options.
+const (
+	DefaultTimeout   = 250 * time.Millisecond
+	DefaultMaxEvents = 100_000
+	DefaultMaxBytes  = 64 << 20
+)
+
+// prepare returns the options with defaults, or all that is wrong with them.
+func (o Options) prepare() (Options, error) {
+	var faults []error
+	fault := func(field, problem string) { faults = append(faults, fmt.Errorf("options.%s %s", field, problem)) }
+	if (o.URL == "") == (o.Conn == nil) {
+		fault("URL", "or Conn must be set, and not both: name the broker, or hand in a connection to it")
+	}
+	if o.Conn != nil && (o.Token != "" || o.Credentials != "" || o.InboxPrefix != "" || o.Name != "") {
+		fault("Conn", "is there beside Token, Credentials, InboxPrefix or Name: connect with them")
+	}
+	if o.Timeout < 0 {
+		fault("Timeout", "is negative: leave it out for 250 ms")
+	}
+	if o.MaxEvents < 0 {
+		fault("MaxEvents", "is negative: leave it out for 100,000")
+	}
+	if o.MaxBytes < 0 {
+		fault("MaxBytes", "is negative: leave it out for 64 MiB")
+	}
+	if o.Name == "" {
+		o.Name = "quotashare-client"
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.MaxEvents == 0 {
+		o.MaxEvents = DefaultMaxEvents
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o, errors.Join(faults...)
+}

@@ -1,0 +1,155 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/questions"
+)
+
+// transport is the way to the engine and the log. Both methods return within the
+// time of their context, and may be called by many at once.
+type transport interface {
+	// ask sends a message of questions and returns the answer's body.
+	ask(ctx context.Context, body []byte) ([]byte, error)
+	// store writes a message of events and returns when the log has it. id names
+	// the message, and what has been stored under it is not stored again.
+	store(ctx context.Context, subject, id string, body []byte) error
+	// room is how many bytes a body may have.
+	room() int
+	close()
+}
+
+// Errors of a transport that mean something to its callers.
+var (
+	errDisconnected = errors.New("there is no connection")
+	errNoResponders = errors.New("no engine listens")
+	errTooLarge     = errors.New("the message is too large for the log")
+)
+
+const (
+	// headersOf is room for the headers of a message, which count for max_payload.
+	headersOf = 256
+	// defaultRoom is the broker's default, until it has told its own.
+	defaultRoom = 1 << 20
+	// tooLargeForStream is the broker's code for a message larger than the stream
+	// takes.
+	tooLargeForStream = 10054
+)
+
+// overNATS is the transport over NATS.
+type overNATS struct {
+	nc  *nats.Conn
+	js  jetstream.JetStream
+	own bool
+}
+
+func newOverNATS(o *Options) (*overNATS, error) {
+	t := &overNATS{nc: o.Conn}
+	if t.nc == nil {
+		nc, err := nats.Connect(o.URL, connectOptions(o)...)
+		if err != nil {
+			return nil, fmt.Errorf("url: %w", err)
+		}
+		t.nc, t.own = nc, true
+	}
+	var err error
+	if t.js, err = jetstream.New(t.nc); err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// connectOptions is for a gateway, which has to start and to go on whatever becomes
+// of the engine: it connects when it can, for ever, and even after it was refused,
+// because a key that is put right must not need a restart of all gateways.
+func connectOptions(o *Options) []nats.Option {
+	opts := []nats.Option{
+		nats.Name(o.Name), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
+		nats.ReconnectWait(reconnectWait), nats.Timeout(reconnectWait),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil { // nil when we closed it
+				o.Logger.Warn("the connection to the quota engine is lost; trying again", "err", err)
+			}
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			o.Logger.Info("connected to the quota engine again", "url", nc.ConnectedUrlRedacted())
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			o.Logger.Warn("the quota engine's broker refuses something", "err", err)
+		}),
+	}
+	if o.Token != "" {
+		opts = append(opts, nats.Token(o.Token))
+	}
+	if o.Credentials != "" {
+		opts = append(opts, nats.UserCredentials(o.Credentials))
+	}
+	if o.InboxPrefix != "" {
+		opts = append(opts, nats.CustomInboxPrefix(o.InboxPrefix))
+	}
+	return opts
+}
+
+// reconnectWait is how long a server that does not answer is left alone.
+const reconnectWait = time.Second
+
+// ask sends nothing while there is no connection: nats.go would keep the question
+// and send it when nobody waits for it any more, and it would hold what its request
+// has long used.
+func (t *overNATS) ask(ctx context.Context, body []byte) ([]byte, error) {
+	if !t.nc.IsConnected() {
+		return nil, errDisconnected
+	}
+	m, err := t.nc.RequestWithContext(ctx, questions.Subject, body)
+	if err != nil {
+		return nil, known(err)
+	}
+	return m.Data, nil
+}
+
+func (t *overNATS) store(ctx context.Context, subject, id string, body []byte) error {
+	if !t.nc.IsConnected() {
+		return errDisconnected
+	}
+	m := nats.NewMsg(subject)
+	m.Data = body
+	m.Header.Set(events.HeaderContentType, "application/json")
+	m.Header.Set(events.HeaderMsgID, id)
+	_, err := t.js.PublishMsg(ctx, m, jetstream.WithRetryAttempts(0))
+	return known(err)
+}
+
+func (t *overNATS) room() int {
+	if n := int(t.nc.MaxPayload()); n > 0 {
+		return n - headersOf
+	}
+	return defaultRoom - headersOf
+}
+
+func (t *overNATS) close() {
+	if t.own {
+		t.nc.Close()
+	}
+}
+
+// known tells the errors of nats.go that mean something to us.
+func known(err error) error {
+	var api *jetstream.APIError
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		return errNoResponders
+	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrDisconnected), errors.Is(err, nats.ErrReconnectBufExceeded):
+		return errDisconnected
+	case errors.Is(err, nats.ErrMaxPayload), errors.As(err, &api) && api.ErrorCode == tooLargeForStream:
+		return errTooLarge
+	}
+	return err
+}
