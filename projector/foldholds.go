@@ -22,7 +22,7 @@ func (s *State) foldHold(m *events.Message, index int, e *events.Event, n *ident
 	if x != nil {
 		a = &x.Asked
 	}
-	a.verdictOnly, a.folding = x == nil, true
+	a.verdictOnly, a.locals = x == nil, nil
 	s.gatherHold(e, n, a, x != nil && x.Question.Explain)
 	allowed := a.Facts.Judge(s.logTime).Allowed()
 	before := s.holds.byID[n.request]

@@ -10,10 +10,10 @@ import (
 // Held implements fairshare.Counters. It adds up groups, not holds, and takes off
 // what does not count: of holds that are over by now and not yet by log time, and of
 // the one that the question would replace, all; of those that hold more than most,
-// what is above it. Local holds are few, and looked at one by one.
+// what is above it.
 func (r *reader) Held(u quota.Unit, most quota.Amount, whose fairshare.Whose, now int64) quota.Amount {
 	held := r.heldInLog(u, most, whose, now)
-	if len(r.locals) > 0 {
+	if r.locals != nil {
 		held = quota.AddSat(held, r.heldLocally(u, most, whose, now))
 	}
 	return held
@@ -196,7 +196,10 @@ func (r *reader) Holds(dst []fairshare.Hold) []fairshare.Hold {
 			dst = append(dst, fairshare.Hold{Amounts: x.amounts, End: x.end, Key: r.ofAsker(x), Model: r.ofModel(x)})
 		}
 	})
-	return append(dst, r.locals...)
+	if r.locals != nil {
+		dst = r.localHolds(dst)
+	}
+	return dst
 }
 
 // HoldOpen reports whether a hold of that request is open.

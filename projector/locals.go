@@ -2,7 +2,6 @@ package projector
 
 import (
 	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -35,17 +34,79 @@ type LocalHold struct {
 type Locals struct {
 	n atomic.Int64 // so that a question without any takes no lock
 
-	mu        sync.Mutex
-	firstEnd  int64 // not after the first end of any
+	mu        sync.RWMutex // held for reading by who asks
+	firstEnd  int64        // not after the first end of any
 	byRequest map[idHash]*local
 	byID      map[string]*local
-	byConn    map[string][]*local
+	byConn    map[string]*localConn
 	counts    LocalCounts
 }
 
 type local struct {
 	LocalHold
 	request idHash
+	at      int // place in the list of its connection
+}
+
+// localConn are the local holds of a connection. They are added up like those of the
+// state: an outage leaves thousands, and each question would look at all.
+type localConn struct {
+	list   []*local
+	all    localSum
+	keys   map[string]*localSum
+	models map[[2]string]*localSum // by key and model
+}
+
+type localSum struct {
+	n    int
+	sum  heldByUnit
+	most quota.Amounts // no hold has more of a unit
+}
+
+// sums calls fn for each sum that the hold is in.
+func (c *localConn) sums(x *local, fn func(*localSum)) {
+	key, model := c.keys[x.APIKeyID], c.models[[2]string{x.APIKeyID, x.Model}]
+	if key == nil {
+		key = new(localSum)
+		c.keys[x.APIKeyID] = key
+	}
+	if model == nil {
+		model = new(localSum)
+		c.models[[2]string{x.APIKeyID, x.Model}] = model
+	}
+	fn(&c.all)
+	fn(key)
+	fn(model)
+	if key.n == 0 {
+		delete(c.keys, x.APIKeyID)
+	}
+	if model.n == 0 {
+		delete(c.models, [2]string{x.APIKeyID, x.Model})
+	}
+}
+
+func (c *localConn) add(x *local) {
+	x.at = len(c.list)
+	c.list = append(c.list, x)
+	c.sums(x, func(s *localSum) {
+		s.n++
+		s.sum.add(&x.Amounts)
+		for u, a := range x.Amounts {
+			s.most[u] = max(s.most[u], a)
+		}
+	})
+}
+
+func (c *localConn) remove(x *local) {
+	last := len(c.list) - 1
+	c.list[x.at] = c.list[last]
+	c.list[x.at].at = x.at
+	c.list[last] = nil
+	c.list = c.list[:last]
+	c.sums(x, func(s *localSum) {
+		s.n--
+		s.sum.sub(&x.Amounts)
+	})
 }
 
 // LocalCounts count what became of local holds.
@@ -72,11 +133,16 @@ func (l *Locals) Add(h *LocalHold, now int64) bool {
 		return false
 	}
 	if l.byRequest == nil {
-		l.byRequest, l.byID, l.byConn = make(map[idHash]*local), make(map[string]*local), make(map[string][]*local)
+		l.byRequest, l.byID, l.byConn = make(map[idHash]*local), make(map[string]*local), make(map[string]*localConn)
 	}
 	x := &local{LocalHold: *h, request: request}
 	l.byRequest[request], l.byID[x.ID] = x, x
-	l.byConn[x.ConnectionID] = append(l.byConn[x.ConnectionID], x)
+	c := l.byConn[x.ConnectionID]
+	if c == nil {
+		c = &localConn{keys: make(map[string]*localSum), models: make(map[[2]string]*localSum)}
+		l.byConn[x.ConnectionID] = c
+	}
+	c.add(x)
 	if l.n.Add(1) == 1 || x.End < l.firstEnd {
 		l.firstEnd = x.End
 	}
@@ -129,11 +195,8 @@ func (l *Locals) Stats(now int64) (open int, counts LocalCounts) {
 func (l *Locals) remove(x *local) {
 	delete(l.byRequest, x.request)
 	delete(l.byID, x.ID)
-	list := l.byConn[x.ConnectionID]
-	i := slices.Index(list, x)
-	last := len(list) - 1
-	list[i], list[last] = list[last], nil
-	if l.byConn[x.ConnectionID] = list[:last]; last == 0 {
+	c := l.byConn[x.ConnectionID]
+	if c.remove(x); len(c.list) == 0 {
 		delete(l.byConn, x.ConnectionID)
 	}
 	l.n.Add(-1)
@@ -155,14 +218,27 @@ func (l *Locals) expire(now int64) {
 	}
 }
 
-// tidy is expire for who asks; l may be nil.
-func (l *Locals) tidy(now int64) {
+// read returns the local holds for who asks at now, locked until done with them; nil
+// when there are none. l may be nil.
+func (l *Locals) read(now int64) *Locals {
 	if l.none() {
-		return
+		return nil
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.expire(now)
+	l.mu.RLock()
+	if now >= l.firstEnd {
+		l.mu.RUnlock()
+		l.mu.Lock()
+		l.expire(now)
+		l.mu.Unlock()
+		l.mu.RLock()
+	}
+	return l
+}
+
+func (l *Locals) readDone() {
+	if l != nil {
+		l.mu.RUnlock()
+	}
 }
 
 // none reports whether there is nothing to look at; l may be nil.
@@ -204,50 +280,107 @@ func (l *Locals) lowered(request idHash, by *quota.Amounts) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if x := l.byRequest[request]; x != nil {
+		c := l.byConn[x.ConnectionID]
+		c.remove(x)
 		for u := range x.Amounts {
 			x.Amounts[u] = max(0, x.Amounts[u]-by[u])
 		}
+		c.add(x)
 	}
 }
 
-// gatherLocals takes in the local holds on the pool's connections, but for that of
-// the request itself, which the question would replace.
-func (r *reader) gatherLocals(apiKeyID, model string, request idHash) {
-	l := r.s.Locals
-	r.locals = r.locals[:0]
-	if r.p == nil || l.none() {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// heldLocally adds up the local holds on the pool's connections, but for that of the
+// request itself, which the question would replace.
+func (r *reader) heldLocally(u quota.Unit, most quota.Amount, whose fairshare.Whose, now int64) quota.Amount {
+	var total heldSum
 	for i := range r.p.doc.Connections {
-		for _, x := range l.byConn[r.p.doc.Connections[i].ConnectionID] {
-			if x.request == request {
-				continue
-			}
-			own := x.APIKeyID == apiKeyID
-			h := fairshare.Hold{Amounts: x.Amounts, End: x.End, Key: own, Model: own && model != "" && x.Model == model}
-			if r.others != nil {
-				_, listed := r.p.alloc[r.s.names.find(x.APIKeyID)]
-				h.Key = !listed
-			}
-			r.locals = append(r.locals, h)
-		}
-	}
-}
-
-// heldLocally adds up the local holds that count at instant now.
-func (r *reader) heldLocally(u quota.Unit, most quota.Amount, whose fairshare.Whose, now int64) (total quota.Amount) {
-	for i := range r.locals {
-		h := &r.locals[i]
-		if h.End <= now || whose == fairshare.OfAsker && !h.Key || whose == fairshare.OfAskersModel && !h.Model {
+		c := r.locals.byConn[r.p.doc.Connections[i].ConnectionID]
+		if c == nil {
 			continue
 		}
-		amount := h.Amounts[u]
-		if most > 0 {
-			amount = min(amount, most)
+		largest := quota.Amount(0)
+		r.eachSum(c, whose, func(s *localSum) {
+			total.plus(s.sum[u])
+			largest = max(largest, s.most[u])
+		})
+		if own := r.locals.byRequest[r.request]; own != nil && own.ConnectionID == r.p.doc.Connections[i].ConnectionID && r.isLocalOf(own, whose) {
+			total.sub(own.Amounts[u])
 		}
-		total = quota.AddSat(total, amount)
+		if most > 0 && largest > most || now >= r.locals.firstEnd {
+			total.minus(r.localExcess(c, u, most, whose, now))
+		}
+	}
+	return total.amount()
+}
+
+// localExcess is what of a connection's holds does not count: what is above most,
+// and all of those that are over.
+func (r *reader) localExcess(c *localConn, u quota.Unit, most quota.Amount, whose fairshare.Whose, now int64) (total heldSum) {
+	for _, x := range c.list {
+		switch {
+		case x.request == r.request || !r.isLocalOf(x, whose):
+		case x.End <= now:
+			total.add(x.Amounts[u])
+		case most > 0 && x.Amounts[u] > most:
+			total.add(x.Amounts[u] - most)
+		}
 	}
 	return total
+}
+
+// eachSum calls fn for the sums of a connection that the holds are all of.
+func (r *reader) eachSum(c *localConn, whose fairshare.Whose, fn func(*localSum)) {
+	switch {
+	case whose == fairshare.OfAll:
+		fn(&c.all)
+	case whose == fairshare.OfAsker && r.others != nil:
+		for key, s := range c.keys {
+			if r.isUnlisted(key) {
+				fn(s)
+			}
+		}
+	case whose == fairshare.OfAsker:
+		if s := c.keys[r.asker]; s != nil {
+			fn(s)
+		}
+	default:
+		if s := c.models[[2]string{r.asker, r.name}]; s != nil {
+			fn(s)
+		}
+	}
+}
+
+func (r *reader) isUnlisted(key string) bool {
+	_, listed := r.p.alloc[r.s.names.find(key)]
+	return !listed
+}
+
+// isLocalOf reports whether a local hold is of those.
+func (r *reader) isLocalOf(x *local, whose fairshare.Whose) bool {
+	switch {
+	case whose == fairshare.OfAll:
+		return true
+	case whose == fairshare.OfAsker && r.others != nil:
+		return r.isUnlisted(x.APIKeyID)
+	}
+	return x.APIKeyID == r.asker && (whose == fairshare.OfAsker || r.name != "" && x.Model == r.name)
+}
+
+// localHolds appends the local holds one by one.
+func (r *reader) localHolds(dst []fairshare.Hold) []fairshare.Hold {
+	for i := range r.p.doc.Connections {
+		c := r.locals.byConn[r.p.doc.Connections[i].ConnectionID]
+		if c == nil {
+			continue
+		}
+		for _, x := range c.list {
+			if x.request != r.request {
+				dst = append(dst, fairshare.Hold{
+					Amounts: x.Amounts, End: x.End,
+					Key: r.isLocalOf(x, fairshare.OfAsker), Model: r.isLocalOf(x, fairshare.OfAskersModel),
+				})
+			}
+		}
+	}
+	return dst
 }

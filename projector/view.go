@@ -182,8 +182,8 @@ type Asked struct {
 	// UnknownPool is set when the question names a pool that there is not.
 	UnknownPool bool
 	reader      reader
-	verdictOnly bool // nobody wants to know when a block ends
-	folding     bool // at a hold's place: only what the log has counts
+	verdictOnly bool    // nobody wants to know when a block ends
+	locals      *Locals // nil = none count, as at a hold's place in the log
 	// Of the first question: shared by all of one Gather.
 	unlisted   unlisted
 	attributed attributed
@@ -196,14 +196,15 @@ func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq 
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	now, maxLag := max(clock, s.logTime), s.settings.doc.MaxLagMs()
-	s.Locals.tidy(clock)
+	locals := s.Locals.read(now)
+	defer locals.readDone()
 	for i := range qs {
 		into[i].Now, into[i].HoldTTLMs = now, s.settings.doc.HoldTTLMs()
 		into[i].MaxLagMs, into[i].SampleRate = maxLag, s.settings.doc.DecisionSampleRate()
 		if qs[i].At != 0 {
 			into[i].Now = qs[i].At
 		}
-		into[i].verdictOnly, into[i].folding = false, false
+		into[i].verdictOnly, into[i].locals = false, locals
 		var request idHash
 		if qs[i].Reserve {
 			request = requestOf(qs[i].APIKeyID, qs[i].RequestID)
@@ -242,9 +243,7 @@ func (s *State) gather(q *questions.Question, a, first *Asked, request idHash) {
 	if q.Explain {
 		a.reader.attributed, a.reader.serving = &first.attributed, conn
 	}
-	if !a.folding {
-		a.reader.gatherLocals(q.APIKeyID, q.Model, request)
-	}
+	a.reader.locals, a.reader.asker, a.reader.request = a.locals, q.APIKeyID, request
 	s.gatherFacts(q, a, conn, allocation)
 }
 
@@ -292,10 +291,14 @@ type reader struct {
 	// without is the place of the hold that the question would replace; 0 = none.
 	without uint32
 	out     leftOut
-	locals  []fairshare.Hold // on the pool's connections
-	name    string           // of the model
-	ttl     int64            // how long a signal stands, ms
-	others  *unlisted        // when the asker is one of the unlisted keys
+	// locals are those that count beside the state's, for which the asker and the
+	// request have their full names.
+	locals  *Locals
+	asker   string
+	request idHash
+	name    string    // of the model
+	ttl     int64     // how long a signal stands, ms
+	others  *unlisted // when the asker is one of the unlisted keys
 	// What all keys caused on the connections that may answer; nil when nobody
 	// wants to know.
 	attributed *attributed
