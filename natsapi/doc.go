@@ -13,10 +13,11 @@
 // command to the broker. The answer has the encoding of its question.
 //
 // Questions are answered one after the other in the callback of the
-// subscription, which is faster than a goroutine for each. What has to wait (for
-// a sequence, or for the verdict on a hold) waits beside it in a goroutine. There
-// are at most Config.MaxWaiting of those; beyond that nothing waits and the
-// answer says what it lacks.
+// subscription, which is faster than a goroutine for each. What has to wait for a
+// sequence waits beside it in a goroutine. A question that reserves is begun in the
+// callback, and answered by whoever brings the verdict on its hold: the decider has
+// many of them at once. Config.MaxWaiting bounds what waits; beyond that nothing does
+// and the answer says what it lacks.
 //
 // A panic while answering is logged, counted and answered with an error.
 package natsapi

@@ -175,6 +175,20 @@ func TestWaitingIsBeside(t *testing.T) {
 	}
 }
 
+// TestBegunAndAnsweredAtOnce takes no room from those that wait.
+func TestBegunAndAnsweredAtOnce(t *testing.T) {
+	r := start(t, nil, Config{MaxWaiting: 1})
+	for range 3 {
+		if m := r.ask(`{"apiKeyId":"k","connectionId":"c","model":"now","reserve":true}`, nil); !strings.Contains(string(m.Data), `"reason":"now"`) {
+			t.Errorf("got %s", m.Data)
+		}
+	}
+	r.must(r.server.Stop(t.Context()))
+	if counts := r.server.Counts(); counts.Waits.Load() != 3 || counts.Waiting.Load() != 0 || counts.Hurried.Load() != 0 {
+		t.Errorf("%d waited, %d wait, %d hurried", counts.Waits.Load(), counts.Waiting.Load(), counts.Hurried.Load())
+	}
+}
+
 // TestWaitingIsBounded: beyond the bound a question is answered at once, and
 // says what it lacks.
 func TestWaitingIsBounded(t *testing.T) {

@@ -67,7 +67,7 @@ type echoing struct {
 
 	mu    sync.Mutex
 	begun context.Context // of what was begun and not hurried
-	hurry context.CancelFunc
+	hurry context.CancelCauseFunc
 }
 
 func newEchoing() *echoing {
@@ -99,9 +99,9 @@ func (d *echoing) Hurry() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.hurry != nil {
-		d.hurry()
+		d.hurry(ErrHurried)
 	}
-	d.begun, d.hurry = context.WithCancel(context.Background())
+	d.begun, d.hurry = context.WithCancelCause(context.Background())
 }
 
 func (d *echoing) advance(seq uint64) {
@@ -142,7 +142,7 @@ func (d *echoing) wait(ctx context.Context) bool {
 	case <-d.advanced:
 		return true
 	case <-ctx.Done():
-		return false
+		return !errors.Is(context.Cause(ctx), ErrHurried) // then nobody would take the answer
 	}
 }
 
