@@ -1,7 +1,7 @@
 package client
 
 import (
-	"errors"
+	"fmt"
 
 	"github.com/quotashare/quotashare/quota"
 )
@@ -70,7 +70,7 @@ func (a *Amounts) exact() (all quota.Amounts, given uint8, err error) {
 	for u, n := range wholes {
 		unit := quota.Unit(u)
 		if most := int64(unit.Max()) / unit.Scale(); n > most || n < -most {
-			return all, 0, errors.New(unit.String() + " " + quota.ErrNumberRange.Error())
+			return all, 0, fmt.Errorf("%s is beyond %d, the most that one amount may be", unit, most)
 		}
 		all[u] = quota.Amount(n * unit.Scale())
 	}

@@ -46,9 +46,9 @@ type buffer struct {
 	events  int
 	bytes   int
 	ended   bool
-	refused uint64 // since the buffer was full, and that was said; 0 = it has room
-	flushes map[chan struct{}]uint64
-	total   Stats // those of events
+	refused uint64                   // since the buffer was full, and that was said; 0 = it has room
+	flushes map[chan struct{}]uint64 // the newest event that each waits for
+	total   Stats                    // those of events
 }
 
 // waiting is an event that the log does not have.
@@ -223,15 +223,19 @@ func (b *buffer) flush(ctx context.Context) error {
 	b.flushes[done] = b.last
 	b.wake()
 	b.mu.Unlock()
+	var err error
 	select {
 	case <-done:
-		return nil
 	case <-ctx.Done():
+		err = ctx.Err()
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.flushes, done)
-	return ctx.Err()
+	if err == nil && b.total.Lost > 0 {
+		err = ErrClosed
+	}
+	return err
 }
 
 // close lets nothing more in.
@@ -255,6 +259,7 @@ func (b *buffer) abandon(cause error) error {
 	b.total.Lost += uint64(b.events)
 	none := b.events == 0
 	b.events, b.bytes, b.queues = 0, 0, [numKinds][]waiting{}
+	b.wake()
 	if none {
 		return nil
 	}

@@ -14,7 +14,6 @@ type Client struct {
 	o        Options
 	to       transport
 	ids      *ids
-	now      func() time.Time
 	failures failures
 	counts   counts
 	bad      atomic.Uint64 // events that were malformed
@@ -40,7 +39,7 @@ func New(o Options) (*Client, error) {
 // begin makes the client that speaks over a transport.
 func begin(o Options, to transport) *Client {
 	c := &Client{
-		o: o, to: to, ids: newIDs(), now: time.Now,
+		o: o, to: to, ids: newIDs(),
 		failures: failures{log: o.Logger, now: time.Now, since: map[Cause]*silence{}},
 	}
 	c.buffer = newBuffer(o.MaxEvents, o.MaxBytes, o.Logger)
@@ -55,26 +54,28 @@ func begin(o Options, to transport) *Client {
 // The error says that it was not taken: an *events.Rejection that names the field
 // when it is no such event, else ErrFull or ErrClosed.
 func (c *Client) Publish(e Event) error {
-	form, err := e.form()
-	if err == nil {
-		err = c.publish(&form)
-	}
-	return err
-}
-
-func (c *Client) publish(e *events.Event) error {
-	if e.ID == "" {
-		e.ID = c.ids.next("e")
-	}
-	if e.Time == 0 {
-		e.Time = c.now().UnixMilli()
-	}
-	body, err := encode(e)
+	kind, body, err := c.write(e)
 	if err != nil {
 		c.bad.Add(1)
 		return err
 	}
-	return c.buffer.put(e.Kind, body)
+	return c.buffer.put(kind, body)
+}
+
+// write gives an event what it lacks and returns its bytes.
+func (c *Client) write(e Event) (events.Kind, []byte, error) {
+	form, err := e.form()
+	if err != nil {
+		return 0, nil, err
+	}
+	if form.ID == "" {
+		form.ID = c.ids.next("e")
+	}
+	if form.Time == 0 {
+		form.Time = time.Now().UnixMilli()
+	}
+	body, err := encode(&form)
+	return form.Kind, body, err
 }
 
 // Settle ends a hold with what its request has cost. It is Publish of
@@ -98,7 +99,8 @@ func (c *Client) Renew(h Hold) error {
 }
 
 // Flush waits until the log has what was published before the call, or ctx ends; then
-// its error is that of ctx. Events that are too large are not waited for.
+// its error is that of ctx, or ErrClosed when Close has lost events. Those that are too
+// large are not waited for.
 func (c *Client) Flush(ctx context.Context) error { return c.buffer.flush(ctx) }
 
 // Close takes no more events, waits until the log has those that were published, and

@@ -115,8 +115,11 @@ func (s Saturation) form() (events.Event, error) {
 	e := events.Event{
 		Kind: events.Saturation, ID: s.ID, Time: epoch(s.Time), ConnectionID: s.ConnectionID, Provider: s.Provider, Status: s.Status,
 	}
-	if s.Header != nil && s.Readings != nil {
+	switch {
+	case s.Header != nil && s.Readings != nil:
 		return e, refuse("headers is there beside readings: send one of the two")
+	case s.Header == nil && len(s.Readings) == 0:
+		return e, refuse("readings is missing: send readings, or the headers of a response")
 	}
 	if s.Header != nil {
 		e.Headers = make(map[string]string, len(s.Header))

@@ -79,6 +79,9 @@ func (q *Question) form() (f questions.Question, err error) {
 	if !q.At.IsZero() {
 		f.At = q.At.UnixMilli()
 	}
+	if q.APIKeyID == "" {
+		return f, invalid("apiKeyId is missing: name the key that asks")
+	}
 	var given uint8
 	if f.Estimate, given, err = q.Estimate.exact(); err != nil {
 		return f, invalid("estimate." + err.Error())

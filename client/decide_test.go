@@ -1,0 +1,412 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
+)
+
+// TestACallFromQuestionToSettlement walks the whole way.
+func TestACallFromQuestionToSettlement(t *testing.T) {
+	e := startEngine(t)
+	c, _ := e.client(nil)
+	first := decide(t, c, about("", 800))
+	if !first.Allow || first.Reason != "ok" || first.Status != 200 || first.ScoreFactor != 1 || first.Hold.RequestID == "" {
+		t.Fatalf("the first: %+v", first)
+	}
+	second := decide(t, c, Question{APIKeyID: "bob", ConnectionID: "c", Estimate: Amounts{Tokens: 800}, Explain: true})
+	if second.Allow || second.Reason != "global-saturated" || second.Status != 429 || second.Message == "" || second.RetryAfter <= 0 ||
+		second.RetryAt.Before(time.Now()) || second.Binding == nil || second.Binding.Unit != quota.Tokens || second.Scope != "connection" && second.Scope != "pool" {
+		t.Fatalf("beside its hold: %+v", second)
+	}
+	if held := second.Dimensions[0].HeldTotal; held != 800_000 {
+		t.Errorf("held %d, want 800 tokens", held)
+	}
+	must(t, c.Settle(first.Hold, Amounts{Tokens: 150}))
+	e.folded(c)
+	third := decide(t, c, about("r", 800))
+	if !third.Allow || third.Hold != (Hold{"alice", "c", "", "r"}) {
+		t.Fatalf("after its settlement: %+v", third)
+	}
+	must(t, c.Release(third.Hold))
+	e.folded(c)
+	if last := decide(t, c, Question{APIKeyID: "alice", ConnectionID: "c", Explain: true}); last.Dimensions[0].HeldTotal != 0 || last.Dimensions[0].Consumed != 150_000 {
+		t.Errorf("at the end: %+v, want nothing held and 150 consumed", last.Dimensions[0])
+	}
+	s := c.Stats()
+	if s.Allowed != 3 || s.Blocked != 1 || s.FailedOpen+s.FailedClosed+s.Invalid != 0 {
+		t.Errorf("counted %+v", s)
+	}
+}
+
+// TestARenewalHoldsOn: it lets the hold be, and the price that splits points.
+func TestARenewalHoldsOn(t *testing.T) {
+	e := startEngine(t)
+	c, _ := e.client(nil)
+	d := decide(t, c, about("r", 500))
+	must(t, c.Publish(Saturation{ConnectionID: "c", Readings: []Reading{{Window: "5h", UsedPercent: 10 * Point}}}))
+	e.folded(c)
+	must(t, c.Publish(Consumption{APIKeyID: "alice", ConnectionID: "c", Cost: Amounts{Tokens: 1, USD: 3 * Cent}}))
+	must(t, c.Publish(Consumption{APIKeyID: "bob", ConnectionID: "c", Cost: Amounts{Tokens: 1, USD: 1 * Cent}}))
+	must(t, c.Renew(d.Hold))
+	e.folded(c)
+	must(t, c.Publish(Saturation{ConnectionID: "c", Readings: []Reading{{Window: "5h", UsedPercent: 50 * Point}}}))
+	e.folded(c)
+	now := decide(t, c, Question{APIKeyID: "alice", ConnectionID: "c", Explain: true})
+	if held := now.Dimensions[0].Held; held != 500_000 {
+		t.Errorf("held %d after the renewal, want 500 tokens", held)
+	}
+	if part := now.Dimensions[1].Consumed; part != quota.Amount(30*Point) {
+		t.Errorf("alice has %s of 40 points, want 30: three parts of four of the price", Percent(part))
+	}
+}
+
+// hung listens where the engine does, and answers what it is told, or nothing.
+func hung(t *testing.T, b *broker, answer string) {
+	t.Helper()
+	nc := b.connect()
+	_, err := nc.QueueSubscribe(questions.Subject, "q", func(m *nats.Msg) {
+		if answer != "" {
+			_ = m.Respond([]byte(answer))
+		}
+	})
+	must(t, err)
+	must(t, nc.Flush())
+}
+
+// noAnswer are the ways to have none.
+var noAnswer = []struct {
+	cause   Cause
+	prepare func(*testing.T, *broker)
+}{
+	{NoResponders, func(*testing.T, *broker) {}},
+	{Timeout, func(t *testing.T, b *broker) { hung(t, b, "") }},
+	{BadReply, func(t *testing.T, b *broker) { hung(t, b, "no JSON") }},
+	{BadReply, func(t *testing.T, b *broker) { hung(t, b, `{"decision":"perhaps"}`) }},
+	{BadReply, func(t *testing.T, b *broker) { hung(t, b, `[{"decision":"allow"},{"decision":"allow"}]`) }},
+	{EngineError, func(t *testing.T, b *broker) {
+		hung(t, b, `{"error":{"message":"a fault","type":"server_error","code":"internal"}}`)
+	}},
+	{Disconnected, func(_ *testing.T, b *broker) { b.stop() }},
+}
+
+func TestWithoutAnAnswerRequestsPass(t *testing.T) {
+	for _, tt := range noAnswer {
+		t.Run(string(tt.cause), func(t *testing.T) {
+			b := startBroker(t)
+			nc := b.connect()
+			c, said := b.client(func(o *Options) { o.URL, o.Conn, o.Timeout = "", nc, 250*time.Millisecond })
+			tt.prepare(t, b)
+			awaitLoss(t, b, nc)
+			began := time.Now()
+			d := decide(t, c, about("", 1))
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("the answer took %s", took)
+			}
+			if !d.Allow || d.Reason != ReasonFailOpen || d.Status != 200 || d.ScoreFactor != 1 || !slices.Equal(d.Degraded, []string{string(tt.cause)}) || d.Detail == "" {
+				t.Errorf("decided %+v", d)
+			}
+			if d.Hold.RequestID == "" || d.Hold.APIKeyID != "alice" {
+				t.Errorf("its hold is %+v, which cannot be settled", d.Hold)
+			}
+			if s := c.Stats(); s.FailedOpen != 1 || s.Failures[tt.cause] != 1 || s.Allowed+s.Blocked+s.FailedClosed+s.Published != 0 {
+				t.Errorf("counted %+v", s)
+			}
+			if said.count("requests pass unchecked") != 1 || said.count("cause="+string(tt.cause)) != 1 {
+				text, _ := said.now()
+				t.Errorf("said\n%s", text)
+			}
+		})
+	}
+}
+
+// awaitLoss waits until a connection knows that its broker is stopped.
+func awaitLoss(t *testing.T, b *broker, nc *nats.Conn) {
+	t.Helper()
+	if b.srv != nil {
+		return
+	}
+	lost := nc.StatusChanged(nats.RECONNECTING)
+	if nc.Status() == nats.RECONNECTING {
+		return
+	}
+	select {
+	case <-lost:
+	case <-within(t).Done():
+		t.Fatal("the connection does not notice")
+	}
+}
+
+func TestWithoutAnAnswerAClosedClientBlocks(t *testing.T) {
+	for _, tt := range noAnswer {
+		t.Run(string(tt.cause), func(t *testing.T) {
+			b := startBroker(t)
+			nc := b.connect()
+			stream := b.log(nc)
+			c, said := b.client(func(o *Options) {
+				o.URL, o.Conn, o.Timeout, o.FailClosed = "", nc, 250*time.Millisecond, true
+			})
+			tt.prepare(t, b)
+			awaitLoss(t, b, nc)
+			d := decide(t, c, about("r", 1))
+			if d.Allow || d.Reason != ReasonDegraded || d.Status != 503 || !slices.Equal(d.Degraded, []string{string(tt.cause)}) || d.Message == "" {
+				t.Errorf("decided %+v", d)
+			}
+			if s := c.Stats(); s.FailedClosed != 1 || s.Failures[tt.cause] != 1 || s.FailedOpen != 0 {
+				t.Errorf("counted %+v", s)
+			}
+			if said.count("requests are blocked") != 1 {
+				text, _ := said.now()
+				t.Errorf("said\n%s", text)
+			}
+			if tt.cause == Disconnected {
+				b.start()
+			}
+			must(t, c.Flush(within(t)))
+			if list := messages(t, stream); len(list) != 1 || !strings.Contains(list[0], `"requestId":"r"`) || strings.Contains(list[0], "cost") {
+				t.Errorf("the log has %q, want the release of r", list)
+			}
+		})
+	}
+}
+
+// TestADeadDecider: the real one, which was there and is not any more.
+func TestADeadDecider(t *testing.T) {
+	e := startEngine(t)
+	c, said := e.client(func(o *Options) { o.Timeout = 0 })
+	awaitAnswers(t, c)
+	e.stopEngine()
+	began := time.Now()
+	if d := decide(t, c, about("", 1)); !d.Allow || d.Reason != ReasonFailOpen {
+		t.Errorf("dead: %+v", d)
+	}
+	if took := time.Since(began); took > 4*DefaultTimeout {
+		t.Errorf("the answer took %s", took)
+	}
+	said.await(t, "requests pass unchecked")
+}
+
+// TestEngineAnswersBeforeTheDeadline: a log that takes no holds costs the verdict,
+// not the answer.
+func TestEngineAnswersBeforeTheDeadline(t *testing.T) {
+	e := startEngine(t)
+	c, _ := e.client(func(o *Options) { o.Timeout = 400 * time.Millisecond })
+	js, err := jetstream.New(e.connect())
+	must(t, err)
+	cfg := ingest.Configs(14, 1)[0]
+	cfg.MaxMsgSize = 1
+	_, err = js.UpdateStream(within(t), cfg)
+	must(t, err)
+	d := decide(t, c, about("", 1))
+	if !d.Allow || d.Reason != "ok" || !slices.Equal(d.Degraded, []string{"no-hold"}) {
+		t.Errorf("decided %+v, want the engine's own answer without a verdict", d)
+	}
+	if s := c.Stats(); s.Allowed != 1 || s.Degraded != 1 || s.FailedOpen != 0 {
+		t.Errorf("counted %+v", s)
+	}
+}
+
+func TestMaxWaitLeavesTimeForTheWay(t *testing.T) {
+	for _, tt := range []struct {
+		timeout, asked time.Duration
+		least, most    int64
+	}{
+		{DefaultTimeout, 0, 100, 187},
+		{2 * time.Second, 0, 1500, 1900},
+		{2 * time.Second, 50 * time.Millisecond, 50, 50},
+		{time.Second, 2 * time.Hour, 500, 900},
+		{2 * time.Hour, 0, questions.MaxMaxWaitMs, questions.MaxMaxWaitMs},
+		{-time.Second, 0, 0, 0},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), tt.timeout)
+		if got := maxWait(ctx, tt.asked); got < tt.least || got > tt.most {
+			t.Errorf("of %s, asked for %s: %d ms, want %d to %d", tt.timeout, tt.asked, got, tt.least, tt.most)
+		}
+		cancel()
+	}
+}
+
+// TestTheSoonerDeadlineCounts: of the options and of the context.
+func TestTheSoonerDeadlineCounts(t *testing.T) {
+	b := startBroker(t)
+	hung(t, b, "")
+	for _, tt := range []struct{ own, callers time.Duration }{{10 * time.Millisecond, time.Hour}, {time.Hour, 10 * time.Millisecond}} {
+		c, _ := b.client(func(o *Options) { o.Timeout = tt.own })
+		ctx, cancel := context.WithTimeout(t.Context(), tt.callers)
+		d, err := c.Decide(ctx, about("", 1))
+		must(t, err)
+		if !d.Allow || !slices.Equal(d.Degraded, []string{string(Timeout)}) {
+			t.Errorf("%+v: %+v", tt, d)
+		}
+		cancel()
+	}
+}
+
+// TestWhoLeavesIsNoOutage: it is counted and not said.
+func TestWhoLeavesIsNoOutage(t *testing.T) {
+	b := startBroker(t)
+	c, said := b.client(nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	d, err := c.Decide(ctx, about("", 1))
+	must(t, err)
+	if !slices.Equal(d.Degraded, []string{string(Canceled)}) || c.Stats().Failures[Canceled] != 1 || said.count("no answer") != 0 {
+		text, _ := said.now()
+		t.Errorf("decided %+v, said\n%s", d, text)
+	}
+}
+
+// TestBadQuestionsNeverPass: also while nobody is there to refuse them.
+func TestBadQuestionsNeverPass(t *testing.T) {
+	dead := startBroker(t)
+	e := startEngine(t)
+	far := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name, want string
+		q          Question
+	}{
+		{"no key", "apiKeyId is missing", Question{ConnectionID: "c"}},
+		{"no connection", "connectionId is missing", Question{APIKeyID: "alice"}},
+		{"both", "pool is there beside connectionId", Question{APIKeyID: "alice", ConnectionID: "c", Pool: "team"}},
+		{"hold by pool", "reserve needs a connectionId", Question{APIKeyID: "alice", Pool: "team", Reserve: true}},
+		{"hold then", "reserve is there beside at", Question{APIKeyID: "alice", ConnectionID: "c", Reserve: true, At: far}},
+		{"no UTF-8", "apiKeyId is not valid UTF-8", Question{APIKeyID: "al\xffce", ConnectionID: "c"}},
+		{"control", "model has a control character", Question{APIKeyID: "alice", ConnectionID: "c", Model: "a\nb"}},
+		{"too much", "estimate.tokens is beyond", Question{APIKeyID: "alice", ConnectionID: "c", Estimate: Amounts{Tokens: 1e12 + 1}}},
+		{"overflow", "estimate.requests is beyond", Question{APIKeyID: "alice", ConnectionID: "c", Estimate: Amounts{Requests: math.MaxInt64/1000 + 2}}},
+		{"negative", "estimate.tokens is negative", Question{APIKeyID: "alice", ConnectionID: "c", Estimate: Amounts{Tokens: -1}}},
+		{"lease", "leaseMs", Question{APIKeyID: "alice", ConnectionID: "c", Reserve: true, Lease: 2 * time.Hour}},
+		{"negative lease", "leaseMs", Question{APIKeyID: "alice", ConnectionID: "c", Reserve: true, Lease: -time.Hour}},
+	} {
+		for _, b := range []*broker{dead, e.broker} {
+			c, _ := b.client(nil)
+			d, err := c.Decide(within(t), tt.q)
+			var bad *questions.Error
+			if !errors.As(err, &bad) || !strings.HasPrefix(err.Error(), tt.want) || d.Allow || c.Stats().Invalid != 1 || c.Stats().FailedOpen != 0 {
+				t.Errorf("%s: %+v, %v, want %q", tt.name, d, err, tt.want)
+			}
+		}
+	}
+	c, _ := e.client(nil)
+	awaitAnswers(t, c)
+	if _, err := c.Decide(within(t), Question{APIKeyID: "alice", Pool: "nobodys"}); err == nil || c.Stats().Invalid != 1 {
+		t.Errorf("what only the engine knows to be wrong: %v", err)
+	}
+}
+
+// awaitAnswers waits until the client is connected and has answers.
+func awaitAnswers(t testing.TB, c *Client) {
+	t.Helper()
+	ctx := within(t)
+	for ctx.Err() == nil {
+		if d := decide(t, c, Question{APIKeyID: "alice", ConnectionID: "c"}); d.Reason != ReasonFailOpen {
+			return
+		}
+	}
+	t.Fatal("the client has no answers")
+}
+
+// TestBatchesAreSplit: by their number, by their size, and by that of their answers.
+func TestBatchesAreSplit(t *testing.T) {
+	e := startEngine(t)
+	c, _ := e.client(nil)
+	long := strings.Repeat("m", 250)
+	for _, tt := range []struct {
+		name string
+		make func(i int) Question
+	}{
+		{"many", func(i int) Question { return Question{APIKeyID: "alice", ConnectionID: "c", RequestID: fmt.Sprint(i)} }},
+		{"long", func(i int) Question {
+			return Question{APIKeyID: long, ConnectionID: long, Model: long, RequestID: fmt.Sprint(i)}
+		}},
+		{"long answers", func(i int) Question {
+			return Question{APIKeyID: "alice", ConnectionID: "c", RequestID: fmt.Sprint(i) + "-" + long, Explain: true}
+		}},
+	} {
+		list := make([]Question, 2500)
+		for i := range list {
+			list[i] = tt.make(i)
+		}
+		list[1234].APIKeyID = ""
+		answers := c.DecideBatch(within(t), list)
+		for i, a := range answers {
+			switch {
+			case i == 1234:
+				if a.Err == nil || a.Allow {
+					t.Errorf("%s: the bad one: %+v", tt.name, a)
+				}
+			case a.Err != nil || a.Reason == ReasonFailOpen || a.Hold.RequestID != list[i].RequestID:
+				t.Fatalf("%s: answer %d: %+v", tt.name, i, a)
+			}
+		}
+	}
+	if got := c.DecideBatch(within(t), nil); len(got) != 0 {
+		t.Errorf("no questions have %d answers", len(got))
+	}
+}
+
+// TestABatchSeesItsHolds: one after the other, over the borders of messages.
+func TestABatchSeesItsHolds(t *testing.T) {
+	e := startEngine(t)
+	c, _ := e.client(nil)
+	q := about("", 1)
+	q.APIKeyID = "carol" // who has no share, and so all that is left
+	list := slices.Repeat([]Question{q}, 1200)
+	answers := c.DecideBatch(within(t), list)
+	for i, a := range answers {
+		if a.Err != nil || a.Allow != (i < 1000) || len(a.Degraded) > 0 {
+			t.Fatalf("answer %d of 1,000 that fit: %+v", i, a)
+		}
+	}
+}
+
+func TestOneLineForACauseAndTime(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	said := newLines()
+	f := failures{log: slog.New(slog.NewTextHandler(said, nil)), now: func() time.Time { return now }, since: map[Cause]*silence{}}
+	for range 5 {
+		f.say(Timeout, errBadReply, false)
+	}
+	f.say(BadReply, errBadReply, false)
+	now = now.Add(sayEvery - 1)
+	f.say(Timeout, errBadReply, false)
+	if n := said.count("\n"); n != 2 {
+		t.Errorf("%d lines for two causes", n)
+	}
+	now = now.Add(1)
+	f.say(Timeout, errBadReply, true)
+	if n := said.count("requests=6"); n != 1 || said.count("requests are blocked") != 1 {
+		text, _ := said.now()
+		t.Errorf("said\n%s", text)
+	}
+}
+
+func TestOptionsAreCheckedTogether(t *testing.T) {
+	_, err := New(Options{Timeout: -1, MaxEvents: -1, MaxBytes: -1})
+	for _, field := range []string{"URL", "Timeout", "MaxEvents", "MaxBytes"} {
+		if err == nil || !strings.Contains(err.Error(), "options."+field) {
+			t.Errorf("%v: nothing about %s", err, field)
+		}
+	}
+	_, err = New(Options{URL: "nats://x", Conn: new(nats.Conn), Token: "t"})
+	if err == nil || !strings.Contains(err.Error(), "options.URL") || !strings.Contains(err.Error(), "options.Conn") {
+		t.Errorf("both ways to the broker: %v", err)
+	}
+	if diff := cmp.Diff([]int64{0, 1, 1, 2, -1}, []int64{millisUp(0), millisUp(1), millisUp(1e6), millisUp(1e6 + 1), millisUp(-1e6)}); diff != "" {
+		t.Errorf("durations in ms: %s", diff)
+	}
+}
