@@ -23,7 +23,8 @@ func (e *SyntaxError) Error() string {
 
 // cursor walks JSON text where it lies. It keeps offsets, which encoding/json
 // does not tell, and decodes nothing that is not asked for: bodies have
-// megabytes, and of most we need the length alone.
+// megabytes, and of most we need the length alone. It takes a little more than
+// JSON is, any bytes in a string: to refuse those is the provider's business.
 type cursor struct {
 	b     []byte
 	i     int

@@ -81,7 +81,7 @@ func (d *draft) used(name []byte, t token) {
 		return
 	}
 	if n, ok := tokens(t.text); ok {
-		*f = n
+		*f = max(*f, n) // relays state both names, one of them 0
 	}
 }
 

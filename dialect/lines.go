@@ -20,6 +20,8 @@ type lines struct {
 	count int    // data lines of the event
 }
 
+var lineFeed = []byte{'\n'} // between two lines of data
+
 const keepField = 8 // "event" and "data" are shorter
 
 func newLines(data func([]byte), done func(string)) lines {
@@ -88,7 +90,7 @@ func (l *lines) begin() {
 	switch string(l.name) {
 	case "data":
 		if l.count++; l.count > 1 {
-			l.data([]byte{'\n'})
+			l.data(lineFeed)
 		}
 	case "event":
 		l.event = l.event[:0]

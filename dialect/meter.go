@@ -129,9 +129,8 @@ func (m *Meter) data(piece []byte) {
 // cannot read either.
 func (m *Meter) event(name string) {
 	switch {
-	case string(m.head) == "[DONE]":
-		m.ended = true
-		m.whole = m.enough()
+	case m.api == Chat && string(m.head) == "[DONE]":
+		m.ended, m.whole = true, m.enough()
 	case m.picker.whole:
 		m.begun = true
 		m.draft.failed = m.draft.failed || name == "error"
@@ -148,8 +147,9 @@ func (m *Meter) settle() {
 	case Chat:
 		// The usage of a chunk in which a choice goes on is not the last one: some
 		// servers count along.
-		said := d.usage != unsaid
-		m.whole = said && d.choices == d.finished && m.enough()
+		if d.usage != unsaid {
+			m.whole = d.choices == d.finished && m.enough()
+		}
 	case Messages:
 		m.whole = m.whole || d.kind == "message_delta" && d.usage.completion >= 0 && m.enough()
 		m.ended = m.ended || d.kind == "message_stop"
