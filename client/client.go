@@ -11,14 +11,14 @@ import (
 
 // Client speaks to the engine. Its methods are safe for concurrent use.
 type Client struct {
-	o        Options
-	to       transport
-	ids      *ids
-	failures failures
-	counts   counts
-	bad      atomic.Uint64 // events that were malformed
-	buffer   *buffer
-	end      *ending
+	o      Options
+	to     transport
+	ids    *ids
+	said   *said
+	counts counts
+	bad    atomic.Uint64 // events that were malformed
+	buffer *buffer
+	end    *ending
 }
 
 // New returns a client, whether the broker answers or not: it connects when it can,
@@ -38,10 +38,7 @@ func New(o Options) (*Client, error) {
 
 // begin makes the client that speaks over a transport.
 func begin(o Options, to transport) *Client {
-	c := &Client{
-		o: o, to: to, ids: newIDs(),
-		failures: failures{log: o.Logger, now: time.Now, since: map[Cause]*silence{}},
-	}
+	c := &Client{o: o, to: to, ids: newIDs(), said: newSaid(o.Logger)}
 	c.buffer = newBuffer(o.MaxEvents, o.MaxBytes, o.Logger)
 	c.end = start(&writer{buffer: c.buffer, to: to, ids: c.ids, log: o.Logger})
 	return c

@@ -142,7 +142,10 @@ func (c *Client) replies(ctx context.Context, b batch) ([]questions.Reply, error
 		return nil, err
 	}
 	body, err := c.to.ask(ctx, b.message())
-	if err != nil {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf("no answer came in time: %w", err)
+	case err != nil:
 		return nil, err
 	}
 	replies, err := questions.ParseReplies(body, wire.JSON)

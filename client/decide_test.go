@@ -323,7 +323,7 @@ func awaitAnswers(t testing.TB, c *Client) {
 // TestBatchesAreSplit: by their number, by their size, and by that of their answers.
 func TestBatchesAreSplit(t *testing.T) {
 	e := startEngine(t)
-	c, _ := e.client(nil)
+	c, _ := e.client(func(o *Options) { o.Timeout = 25 * time.Second })
 	long := strings.Repeat("m", 250)
 	for _, tt := range []struct {
 		name string
@@ -362,7 +362,7 @@ func TestBatchesAreSplit(t *testing.T) {
 // TestABatchSeesItsHolds: one after the other, over the borders of messages.
 func TestABatchSeesItsHolds(t *testing.T) {
 	e := startEngine(t)
-	c, _ := e.client(nil)
+	c, _ := e.client(func(o *Options) { o.Timeout = 25 * time.Second })
 	q := about("", 1)
 	q.APIKeyID = "carol" // who has no share, and so all that is left
 	list := slices.Repeat([]Question{q}, 1200)
@@ -376,21 +376,40 @@ func TestABatchSeesItsHolds(t *testing.T) {
 
 func TestOneLineForACauseAndTime(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
-	said := newLines()
-	f := failures{log: slog.New(slog.NewTextHandler(said, nil)), now: func() time.Time { return now }, since: map[Cause]*silence{}}
+	l := newLines()
+	s := newSaid(slog.New(slog.NewTextHandler(l, nil)))
+	s.now = func() time.Time { return now }
 	for range 5 {
-		f.say(Timeout, errBadReply, false)
+		s.warn("timeout", "w", errBadReply)
 	}
-	f.say(BadReply, errBadReply, false)
+	s.warn("bad-reply", "w", errBadReply)
 	now = now.Add(sayEvery - 1)
-	f.say(Timeout, errBadReply, false)
-	if n := said.count("\n"); n != 2 {
+	s.warn("timeout", "w", errBadReply)
+	if n := l.count("\n"); n != 2 {
 		t.Errorf("%d lines for two causes", n)
 	}
 	now = now.Add(1)
-	f.say(Timeout, errBadReply, true)
-	if n := said.count("requests=6"); n != 1 || said.count("requests are blocked") != 1 {
-		text, _ := said.now()
+	s.warn("timeout", "w", errBadReply)
+	if l.count("\n") != 3 || l.count("cause=timeout count=6") != 1 {
+		text, _ := l.now()
+		t.Errorf("said\n%s", text)
+	}
+}
+
+// TestWhatTheBrokerForbidsIsSaidOnce: and not for each request.
+func TestWhatTheBrokerForbidsIsSaidOnce(t *testing.T) {
+	b := startBroker(t)
+	l := newLines()
+	o, err := Options{URL: b.url(), Logger: slog.New(slog.NewTextHandler(l, nil))}.prepare()
+	must(t, err)
+	nc, err := nats.Connect(b.url(), connectOptions(&o)...)
+	must(t, err)
+	defer nc.Close()
+	for range 3 {
+		nc.Opts.AsyncErrorCB(nc, nil, nats.ErrPermissionViolation)
+	}
+	if l.count("refuses something") != 1 {
+		text, _ := l.now()
 		t.Errorf("said\n%s", text)
 	}
 }

@@ -3,9 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"sync"
-	"time"
 
 	"github.com/quotashare/quotashare/questions"
 )
@@ -56,7 +53,7 @@ func causeOf(err error) Cause {
 func (c *Client) without(q *questions.Question, err error) Decision {
 	cause := causeOf(err)
 	c.counts.failed(cause, c.o.FailClosed)
-	c.failures.say(cause, err, c.o.FailClosed)
+	c.sayWithout(cause, err)
 	d := Decision{Degraded: []string{string(cause)}, Detail: err.Error(), ScoreFactor: 1, Hold: holdOf(q, "")}
 	if !c.o.FailClosed {
 		d.Allow, d.Reason, d.Status = true, ReasonFailOpen, 200
@@ -70,55 +67,19 @@ func (c *Client) without(q *questions.Question, err error) Decision {
 	return d
 }
 
+// sayWithout says why there is no answer. Who has left needs none, so that is only
+// counted.
+func (c *Client) sayWithout(cause Cause, err error) {
+	what := "the quota engine gives no answer; requests pass unchecked"
+	switch {
+	case cause == Canceled:
+		return
+	case c.o.FailClosed:
+		what = "the quota engine gives no answer; requests are blocked"
+	}
+	c.said.warn(string(cause), what, err)
+}
+
 // giveUp releases what the engine may have held for a question that was answered
 // without it. A release that the buffer does not take leaves the hold to its lease.
 func (c *Client) giveUp(h Hold) { _ = c.Release(h) }
-
-// sayEvery is how often one cause is in the log. A gateway with a thousand requests a
-// second would otherwise write as many lines.
-const sayEvery = 10 * time.Second
-
-// failures says why there are no answers: each cause when it begins and then at most
-// every sayEvery, with the number since.
-type failures struct {
-	log *slog.Logger
-	now func() time.Time
-
-	mu    sync.Mutex
-	since map[Cause]*silence
-}
-
-// silence is what has not been said of a cause.
-type silence struct {
-	said  time.Time
-	count int
-}
-
-// say says it, or counts it for the next time. Who left does not need an answer, so
-// that is only counted.
-func (f *failures) say(cause Cause, err error, closed bool) {
-	if cause == Canceled {
-		return
-	}
-	f.mu.Lock()
-	s := f.since[cause]
-	if s == nil {
-		s = new(silence)
-		f.since[cause] = s
-	}
-	s.count++
-	now, count := f.now(), s.count
-	due := s.said.IsZero() || now.Sub(s.said) >= sayEvery
-	if due {
-		s.said, s.count = now, 0
-	}
-	f.mu.Unlock()
-	if !due {
-		return
-	}
-	what := "the quota engine gives no answer; requests pass unchecked"
-	if closed {
-		what = "the quota engine gives no answer; requests are blocked"
-	}
-	f.log.Warn(what, "cause", string(cause), "requests", count, "err", err)
-}

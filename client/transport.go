@@ -58,6 +58,9 @@ func newOverNATS(o *Options) (*overNATS, error) {
 			return nil, fmt.Errorf("url: %w", err)
 		}
 		t.nc, t.own = nc, true
+		if !nc.IsConnected() {
+			o.Logger.Warn("the quota engine's broker does not answer; trying again", "err", nc.LastError())
+		}
 	}
 	var err error
 	if t.js, err = jetstream.New(t.nc); err != nil {
@@ -71,6 +74,7 @@ func newOverNATS(o *Options) (*overNATS, error) {
 // of the engine: it connects when it can, for ever, and even after it was refused,
 // because a key that is put right must not need a restart of all gateways.
 func connectOptions(o *Options) []nats.Option {
+	said := newSaid(o.Logger)
 	opts := []nats.Option{
 		nats.Name(o.Name), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
 		nats.ReconnectWait(reconnectWait), nats.Timeout(reconnectWait),
@@ -79,11 +83,14 @@ func connectOptions(o *Options) []nats.Option {
 				o.Logger.Warn("the connection to the quota engine is lost; trying again", "err", err)
 			}
 		}),
+		nats.ConnectHandler(func(nc *nats.Conn) {
+			o.Logger.Info("connected to the quota engine", "url", nc.ConnectedUrlRedacted())
+		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			o.Logger.Info("connected to the quota engine again", "url", nc.ConnectedUrlRedacted())
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			o.Logger.Warn("the quota engine's broker refuses something", "err", err)
+			said.warn("broker", "the quota engine's broker refuses something", err)
 		}),
 	}
 	if o.Token != "" {
