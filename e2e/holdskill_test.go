@@ -20,6 +20,7 @@ type rush struct {
 	mu       sync.Mutex
 	round    context.Context // ends when a decider was killed: what it was asked is lost
 	lost     context.CancelFunc
+	again    int           // how often a question was asked again
 	answers  []reply
 	answered chan struct{} // has one value for each answer
 	done     sync.WaitGroup
@@ -71,6 +72,9 @@ func (r *rush) untilAnswered(nc *nats.Conn, q object) reply {
 		if err == nil {
 			return parseReply(r.t, m.Data)
 		}
+		r.mu.Lock()
+		r.again++
+		r.mu.Unlock()
 		if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 			r.t.Errorf("%v: %v", q, err)
 			break
@@ -128,25 +132,29 @@ func TestKilledDecidersHoldWhatTheyHeld(t *testing.T) {
 		p.awaitReady()
 	}
 	o := operator{running[0]}
-	o.plan("c", "requests/monthly 100")
+	o.plan("c", "requests/monthly 300")
 	o.poolOf("p", []string{"c"}, "alice 100 burst")
 
 	clients := connections(t, front.nats, 32)
-	r := startRush(t, clients, requests("first-", "alice", "c", 256))
-	for i := range 4 {
-		r.await(20)
+	var first []reply
+	again := 0
+	for i := range 6 {
+		r := startRush(t, clients, requests(fmt.Sprintf("first-%d-", i), "alice", "c", 64))
+		r.await(16)
 		running[i%2].kill()
 		r.next()
 		running[i%2] = decider(dirs[i%2])
+		first = append(first, admitted(r.finish())...)
+		again += r.again
 		running[i%2].awaitReady() // the other one is next
 	}
-	first := admitted(r.finish())
-	if len(first) != 100 {
-		t.Errorf("%d are admitted, want 100", len(first))
+	t.Logf("%d questions were asked again", again)
+	if len(first) != 300 {
+		t.Errorf("%d are admitted, want 300", len(first))
 	}
 	running = append(running, decider(t.TempDir()))
 	running[2].awaitReady()
-	mustAgree(t, running, "0+100 of 0+100")
+	mustAgree(t, running, "0+300 of 0+300")
 
 	var uses []object
 	for _, a := range first[:30] {
@@ -157,7 +165,7 @@ func TestKilledDecidersHoldWhatTheyHeld(t *testing.T) {
 	if len(second) != 30 {
 		t.Errorf("%d are admitted when 30 requests are over, want 30", len(second))
 	}
-	mustAgree(t, running, "0+100 of 0+100")
+	mustAgree(t, running, "0+300 of 0+300")
 }
 
 // mustAgree compares the states of the deciders at the log's end, and what they
