@@ -179,10 +179,11 @@ func TestNoHoldAndClosed(t *testing.T) {
 }
 
 // TestWhatWasWrittenUnseenIsReleased: the log has the hold and the fold has not, when
-// the answer is given.
+// the answer is given. One that renews another stands: a release would end both.
 func TestWhatWasWrittenUnseenIsReleased(t *testing.T) {
 	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
 	oneLimit(r, 9, func(p *plans.Pool) { p.OnDegraded = plans.Closed })
+	r.folded(held("renewed"))
 	p := r.current.Load()
 	folding, fold := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -193,6 +194,7 @@ func TestWhatWasWrittenUnseenIsReleased(t *testing.T) {
 		})
 	}()
 	<-folding
+	r.noHold(hurry("renewed"), reasonDegraded)
 	r.noHold(hurry("1"), reasonDegraded)
 	last := held("2")
 	answer := make(chan questions.Reply, 1)
@@ -203,8 +205,8 @@ func TestWhatWasWrittenUnseenIsReleased(t *testing.T) {
 		t.Errorf("after it: %+v", got)
 	}
 	r.must(p.loop.Wait(r.within(), r.last()))
-	if r.open() != 1 {
-		t.Errorf("%d are open, want the last", r.open())
+	if n := r.written("quota.release"); r.open() != 2 || n != 1 {
+		t.Errorf("%d are open after %d releases, want the renewed and the last, and one", r.open(), n)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 )
@@ -132,6 +133,34 @@ func TestACallSeesItsOwnHolds(t *testing.T) {
 	}
 	if rs[0].AsOf.Seq != rs[4].AsOf.Seq || rs[1].AsOf.Seq != rs[0].AsOf.Seq-1 {
 		t.Errorf("as of %d, %d, %d: want one place of all holds, after the view", rs[1].AsOf.Seq, rs[0].AsOf.Seq, rs[4].AsOf.Seq)
+	}
+}
+
+// TestACallInSeveralMessages waits for all of them.
+func TestACallInSeveralMessages(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", func(e *Engine) { e.holds.room = func() int { return 1 } })
+	oneLimit(r, 2)
+	rs := r.askAll(held("1"), held("2"), held("3"))
+	for i := range rs {
+		if rs[i].Err != nil || len(rs[i].Degraded) > 0 || rs[i].Allow != (i < 2) || rs[i].AsOf.Seq != rs[0].AsOf.Seq+uint64(i) {
+			t.Errorf("answer %d is %+v", i, rs[i])
+		}
+	}
+}
+
+// TestAVerdictIsNeverLate: it is true at its place, while a view may be too old.
+func TestAVerdictIsNeverLate(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	oneLimit(r, 2, func(p *plans.Pool) { p.OnDegraded = plans.Closed })
+	asked := make([]projector.Asked, 1)
+	q := held("1")
+	seq, _ := r.current.Load().state.Gather([]questions.Question{q}, r.now(), asked)
+	for _, folded := range []bool{true, false} {
+		var got questions.Reply
+		r.answer(&q, &asked[0], &got, &view{seq: seq, behind: 60_000, folded: folded}, new(scratch))
+		if got.Allow != folded || (len(got.Degraded) == 0) != folded || got.AsOf.LagMs != 60_000 {
+			t.Errorf("folded %t: %+v", folded, got)
+		}
 	}
 }
 

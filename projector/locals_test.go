@@ -74,10 +74,14 @@ func TestLocalHoldsBesideAList(t *testing.T) {
 			"": func(t *rapid.T) {
 				k, r := name(t)
 				q := questions.Question{APIKeyID: k, RequestID: r, Reserve: rapid.Bool().Draw(t, "reserve")}
+				at := s.now + rapid.Int64Range(0, 20).Draw(t, "later")
+				if at > s.now {
+					q.At = at
+				}
 				gotKey, gotTotal, limit := heldBeside(s, q)
 				var wantKey, wantTotal quota.Amount
 				for _, h := range list {
-					if h.End <= s.now || q.Reserve && h.APIKeyID == k && h.RequestID == r {
+					if h.End <= at || q.Reserve && h.APIKeyID == k && h.RequestID == r {
 						continue
 					}
 					amount := min(h.Amounts[quota.Tokens], limit)
@@ -117,6 +121,19 @@ func TestLocalHoldsOfAModel(t *testing.T) {
 		if a := asked[0].Facts.Decide(s.now); a.Allowed() != c.allow || !c.allow && a.RetryMs != c.retry {
 			t.Errorf("model %q: %s in %d ms, want %+v", c.model, a.Reason, a.RetryMs, c)
 		}
+	}
+}
+
+// TestNobodyWaitsForAStateThatEnded: whoever gives up then has no verdict.
+func TestNobodyWaitsForAStateThatEnded(t *testing.T) {
+	s := newScene(t)
+	before, after := &projector.Expected{ID: "before"}, &projector.Expected{ID: "after"}
+	if !s.Expect(before) {
+		t.Error("a state that folds tells no verdict")
+	}
+	s.ExpectNoMore()
+	if s.Expect(after) || s.Unexpect(before) {
+		t.Error("a state that folds no more tells verdicts")
 	}
 }
 
