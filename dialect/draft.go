@@ -53,10 +53,9 @@ type draft struct {
 
 // take notes what a picker has read.
 //
-// Sources of the names: developers.openai.com/api/reference/resources/chat,
-// …/resources/embeddings, …/resources/responses and
-// …/resources/responses/streaming-events;
-// platform.claude.com/docs/en/api/messages and
+// Sources of the names: platform.openai.com/docs/api-reference/chat and
+// …/embeddings; developers.openai.com/api/reference/resources/responses and
+// …/responses/streaming-events; platform.claude.com/docs/en/api/messages and
 // …/docs/en/build-with-claude/streaming. reasoning_content and reasoning are
 // what DeepSeek and OpenRouter add to chat.
 func (d *draft) take(path []byte, t token) {

@@ -54,8 +54,8 @@ var prompts = [...][]string{
 // as absent: to refuse them is the provider's business. An error is a
 // *SyntaxError.
 //
-// Sources: developers.openai.com/api/reference/resources/chat,
-// …/resources/responses, …/resources/embeddings and
+// Sources: platform.openai.com/docs/api-reference/chat/create,
+// …/responses/create, …/embeddings/create and
 // platform.claude.com/docs/en/api/messages.
 func Read(api API, body []byte) (Request, error) {
 	r := reader{api: api, cursor: cursor{b: body}}

@@ -10,7 +10,7 @@ import "slices"
 //
 // OpenAI then sends one chunk more, before [DONE], with empty choices and the
 // usage, and every other chunk says "usage": null
-// (developers.openai.com/api/reference/resources/chat,
+// (platform.openai.com/docs/api-reference/chat/create,
 // stream_options.include_usage). Stripper takes both out again.
 func AskUsage(body []byte) (out []byte, changed bool, err error) {
 	c := cursor{b: body}

@@ -115,8 +115,9 @@ func TestStripperHoldsOneEvent(t *testing.T) {
 		{"data: {\"choices\":[1],", ""},
 		{"\"usage\":null}\n", ""},
 		{"\n", "data: {\"choices\":[1]}\n\n"},
-		{": a comment\n", ""},
-		{"\ndata: {\"choices\":[],\"usage\":{}}\n\ndata: [DONE]\n\nda", ": a comment\n\ndata: [DONE]\n\n"},
+		{": a comm", ""},
+		{"ent\n", ": a comment\n"},
+		{"data: {\"choices\":[],\"usage\":{}}\n: no\n\ndata: [DONE]\n\nda", "data: [DONE]\n\n"},
 		{"ta: x", ""},
 	}
 	for _, step := range steps {

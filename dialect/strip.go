@@ -13,7 +13,8 @@ const maxEvent = 1 << 20
 // got it had AskUsage not changed the request: without the chunk that has only
 // the usage, and without "usage": null in the others. All other bytes are
 // passed on as they are, at the latest with the last byte of their event, which
-// is when a client can read it; at most one event is held.
+// is when a client can read it; at most one event is held. Comments before an
+// event are not: they show clients that the stream lives.
 //
 // It is for streams that AskUsage changed. What it cannot look into passes as
 // it is: a body that is JSON, a stream whose lines end with CR alone, an event
@@ -75,20 +76,28 @@ func (s *Stripper) Close() error {
 
 // hold takes a piece of a line, or the rest of it with its end.
 func (s *Stripper) hold(b []byte) {
+	s.pass = s.pass || lone(s.held, b)
 	s.held = append(s.held, b...)
+	s.long = s.long || len(s.held) > maxEvent
 	line := s.held[s.line:]
 	whole := line[len(line)-1] == '\n'
-	text := bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
-	s.pass = s.pass || bytes.IndexByte(text, '\r') >= 0
-	s.long = s.long || len(s.held) > maxEvent
 	switch {
-	case whole && len(text) == 0: // an empty line ends the event
+	case string(line) == "\n", string(line) == "\r\n": // an empty line ends the event
 		s.event()
-	case s.pass || s.long:
+	case s.pass || s.long, whole && s.line == 0 && line[0] == ':':
 		s.release(s.held)
 	case whole:
 		s.line = len(s.held)
 	}
+}
+
+// lone reports whether b, which comes after held, shows a CR without its LF.
+func lone(held, b []byte) bool {
+	if bytes.HasSuffix(held, []byte("\r")) && b[0] != '\n' {
+		return true
+	}
+	b = bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r"))
+	return bytes.IndexByte(b, '\r') >= 0
 }
 
 func (s *Stripper) event() {

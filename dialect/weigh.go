@@ -4,9 +4,9 @@ import "bytes"
 
 // mediaTokens is the most that a picture, a file or a sound counts. Anthropic
 // says that an image of full size is about 1,600 tokens
-// (platform.claude.com/docs/en/build-with-claude/vision), OpenAI's models take
-// 1,105 and less (developers.openai.com/api/docs/guides/images-vision); by
-// its base64 one of a megabyte would be 350,000, and would shut out its key.
+// (platform.claude.com/docs/en/build-with-claude/vision), and most models of
+// OpenAI take about that or less (platform.openai.com/docs/guides/images-vision).
+// By its base64 one of a megabyte would be 350,000, and would shut out its key.
 const mediaTokens = 1600
 
 // bytesPerToken is the rule of thumb that OpenAI gives for English text
