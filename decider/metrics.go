@@ -32,8 +32,8 @@ func newMetrics(e *Engine) *Metrics {
 			Name: "quotashare_decisions_total", Help: "Questions answered, by reason.",
 		}, []string{"reason"}),
 		degraded: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "quotashare_degraded_total", Help: "Answers given from a state that was not as it should be, by kind.",
-		}, []string{"kind"}),
+			Name: "quotashare_degraded_total", Help: "Answers given from a state that was not as it should be, by kind and by whether they let pass.",
+		}, []string{"kind", "decision"}),
 		refused: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quotashare_questions_refused_total", Help: "Questions that could not be answered.",
 		}),
@@ -59,8 +59,15 @@ func (m *Metrics) count(judged fairshare.Reason, r *questions.Reply) {
 	} else {
 		m.byReason[judged].Inc()
 	}
+	if len(r.Degraded) == 0 {
+		return
+	}
+	decision := questions.Block
+	if r.Allow { // would-block too: it was let pass
+		decision = questions.Allow
+	}
 	for _, kind := range r.Degraded {
-		m.degraded.WithLabelValues(kind).Inc()
+		m.degraded.WithLabelValues(kind, decision).Inc()
 	}
 }
 

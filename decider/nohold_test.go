@@ -139,7 +139,7 @@ func TestTheLogTakesNothing(t *testing.T) {
 		}
 		r.showing(map[string]float64{
 			"local_holds_total made": 1, "local_holds_total heard": 1, "local_holds_total folded": 1, "local_holds_told_total": 1,
-			"local_holds_open": 0, "holds_open": 4, "holds_total opened": 5, "holds_total replaced": 1, "degraded_total no-hold": 1,
+			"local_holds_open": 0, "holds_open": 4, "holds_total opened": 5, "holds_total replaced": 1, "degraded_total allow no-hold": 1, "degraded_total block no-hold": 0,
 		})
 	}
 	if got := a.gathered(); got["hold_retries_total"] == 0 || got["holds_per_message"] != 3 || got["hold_verdict_seconds"] != 2 {
@@ -172,10 +172,11 @@ func TestNoHoldAndClosed(t *testing.T) {
 	if holds, releases := r.written("quota.hold"), r.written("quota.release"); holds != 2 || releases != 1 {
 		t.Errorf("%d messages of holds, %d of releases, want 2 and one for what may have been written", holds, releases)
 	}
-	r.showing(map[string]float64{"hold_withdrawals_total": 1, "decisions_total degraded": 3})
+	r.showing(map[string]float64{"hold_withdrawals_total": 1, "decisions_total degraded": 3, "degraded_total block no-hold": 3, "degraded_total allow no-hold": 0})
 	oneLimit(r, 9, func(p *plans.Pool) { p.OnDegraded, p.Mode = plans.Closed, plans.Observe })
 	r.refuse()
 	r.noHold(hurry("3"), "ok")
+	r.showing(map[string]float64{"degraded_total block no-hold": 3, "degraded_total allow no-hold": 1})
 }
 
 // TestWhatWasWrittenUnseenIsReleased: the log has the hold and the fold has not, when
