@@ -17,7 +17,8 @@ type numbers struct {
 	estimate quota.Amount // e
 
 	cap       quota.Amount // 0 = none
-	againstC  quota.Amount // c, its holds held at the cap
+	heldCap   quota.Amount // holds against the cap, each held at it
+	againstC  quota.Amount // c with those holds
 	capReason Reason       // CapAbsolute or ModelCap
 
 	limit     quota.Amount // 0 = unknown

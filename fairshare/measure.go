@@ -27,7 +27,7 @@ func (f *Facts) sum(now int64) {
 		}
 		f.sumCounters(n, l, i*f.conns, now)
 		h := f.holdingAt(i, now)
-		n.heldTotal, n.held = h.all, h.key
+		n.heldTotal, n.held, n.heldCap = h.all, h.key, h.cap
 		n.againstC = quota.AddSat(n.consumed, h.cap)
 	}
 }

@@ -60,24 +60,32 @@ func (f *Facts) appendStart(dst []byte, a *Answer) []byte {
 	return dst
 }
 
-// appendNumbers appends "12.5 of 20 requests per 5h used by …".
+// appendNumbers appends "12.5 of 20 requests per 5h used by …", and how much of it
+// is only held: who reads "used" looks for usage, and that part is none yet.
 func (f *Facts) appendNumbers(dst []byte, a *Answer) []byte {
 	l, n := &f.lines[a.Line], &f.numbers[a.Line]
 	if a.Reason == GlobalSaturated && a.Scope != ScopePool {
 		return f.appendReading(dst, a)
 	}
-	have, of, whose := n.c(), n.share, " used, your share; the pool is in strict mode"
+	have, held, of, whose := n.c(), n.held, n.share, " used, your share"
 	switch a.Reason {
 	case GlobalSaturated:
-		have, of, whose = n.t(), n.limit, " used by all keys"
+		have, held, of, whose = n.t(), n.heldTotal, n.limit, " used by all keys"
 	case CapAbsolute, ModelCap:
-		have, of, whose = n.againstC, n.cap, " used, your cap"
+		have, held, of, whose = n.againstC, n.heldCap, n.cap, " used, your cap"
 	}
 	dst = append(have.Append(dst, l.unit), " of "...)
 	dst = append(of.Append(dst, l.unit), ' ')
 	dst = append(append(dst, l.unit.String()...), " per "...)
 	dst = append(dst, periods[l.window]...)
 	dst = append(dst, whose...)
+	if held > 0 {
+		dst = held.Append(append(dst, ", "...), l.unit)
+		dst = append(dst, " of it held by requests in flight"...)
+	}
+	if a.Reason == FairShare {
+		dst = append(dst, "; the pool is in strict mode"...)
+	}
 	if n.estimate > 0 && have < of {
 		dst = append(dst, ", and this request needs "...)
 		dst = n.estimate.Append(dst, l.unit)
