@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/quotashare/quotashare/fairshare"
-	"github.com/quotashare/quotashare/httpapi"
-	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
 )
 
@@ -27,12 +25,6 @@ func TestClocksThatDifferAdmitNoMoreThanTheLimit(t *testing.T) {
 	nc := startLog(t, t.TempDir())
 	slow, fast := start(t, nc, t.TempDir()+"/slow", apart(-150*time.Second)), start(t, nc, t.TempDir()+"/fast", apart(150*time.Second))
 	oneLimit(slow, 20)
-	// The fast one hears everything late by its clock; that is no matter here.
-	_, err := slow.ChangeSettings(slow.within(), func(now plans.Settings) (plans.Settings, error) {
-		now[plans.MaxLagMs] = plans.SettingValue{N: 3_600_000, Origin: plans.Stored}
-		return now, nil
-	}, httpapi.Meta{})
-	slow.must(err)
 	fast.level(slow)
 	var admitted atomic.Int64
 	var all sync.WaitGroup

@@ -143,22 +143,23 @@ type view struct {
 	folded         bool  // it is the fold's verdict, and true at its place however late it comes
 }
 
-// await waits until the highest minSeq is folded, as long as its question
-// allows.
+// await waits until what the questions name is folded, each as long as it allows
+// from now on.
 func (e *Engine) await(ctx context.Context, p *projection, qs []questions.Question) {
-	var last *questions.Question
+	var began time.Time
 	for i := range qs {
-		if q := &qs[i]; q.MinSeq > 0 && (last == nil || q.MinSeq > last.MinSeq) {
-			last = q
+		q := &qs[i]
+		if q.MinSeq <= p.loop.Applied() {
+			continue
 		}
+		if began.IsZero() {
+			began = time.Now()
+		}
+		within, cancel := context.WithDeadline(ctx, began.Add(time.Duration(q.Wait())*time.Millisecond))
+		// Not reached in time is no error: the answer says degraded.
+		_ = p.loop.Wait(within, q.MinSeq)
+		cancel()
 	}
-	if last == nil || last.MinSeq <= p.loop.Applied() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(last.Wait())*time.Millisecond)
-	defer cancel()
-	// Not reached in time is no error: the answer says degraded.
-	_ = p.loop.Wait(ctx, last.MinSeq)
 }
 
 // answer fills in the reply to one question, and returns what the rules gave.
@@ -167,7 +168,7 @@ func (e *Engine) answer(q *questions.Question, a *projector.Asked, r *questions.
 	case r.Err != nil:
 	case a.UnknownPool:
 		r.Err = &questions.Error{Code: questions.CodeInvalid, Message: "pool: there is no pool " + strconv.Quote(q.Pool) + "; list the pools for their ids"}
-	case q.At != 0 && a.Facts.Later(q.At):
+	case q.At != 0 && (a.HeldLater || a.Facts.Later(q.At)):
 		r.Err = &questions.Error{Code: questions.CodeAtTooOld, Message: "at: the state has moved on beyond that time; a replay of the log can answer for it"}
 	}
 	if r.Err != nil {

@@ -176,6 +176,7 @@ func (e *Engine) project(ctx context.Context) (err error) {
 	}
 	defer source.Close()
 	p := &projection{state: state, store: store, loop: projector.NewLoop(state, store, source)}
+	p.loop.Clock = func() int64 { return e.now() }
 	outbox := newOutbox(e.js, store, e.o.Log)
 	p.loop.OnRejected = outbox.wake
 	outbox.wake() // what an earlier run left

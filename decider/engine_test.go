@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -203,8 +204,9 @@ func TestMinSeqIsWaitedFor(t *testing.T) {
 // blocks, one that observes does not.
 func TestSilenceOfTheLogIsSaid(t *testing.T) {
 	nc := startLog(t, t.TempDir())
+	var later atomic.Int64
 	r := start(t, nc, t.TempDir()+"/state", func(e *Engine) {
-		e.now = func() int64 { return time.Now().UnixMilli() + 6_000 } // a clock that hears everything late
+		e.now = func() int64 { return time.Now().UnixMilli() + later.Load() }
 	})
 	for _, c := range []struct {
 		name   string
@@ -222,7 +224,9 @@ func TestSilenceOfTheLogIsSaid(t *testing.T) {
 		c.change(p)
 		_, err := r.putPool(r.within(), p, httpapi.Meta{})
 		r.must(err)
+		later.Store(6_000) // six seconds on, nothing was heard
 		got := r.ask(aboutAlice)
+		later.Store(0)
 		if blocked := c.status == 503; (len(got.Alternatives) == 0) != blocked {
 			t.Errorf("%s: alternatives %v", c.name, got.Alternatives)
 		}
@@ -428,5 +432,47 @@ func TestDecisionIDs(t *testing.T) {
 	x, y, z := a.next(), a.next(), b.next()
 	if x == y || x[:9] != y[:9] || x[:9] == z[:9] {
 		t.Errorf("ids %s %s %s", x, y, z)
+	}
+}
+
+// TestEveryMinSeqIsWaitedFor as long as its own question allows, also in one array.
+func TestEveryMinSeqIsWaitedFor(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", nil)
+	seq := r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
+	never, soon := aboutAlice, aboutAlice
+	never.MinSeq, never.MaxWaitMs = seq+1000, 1
+	soon.MinSeq, soon.MaxWaitMs = seq+1, 20_000
+	rs := make([]questions.Reply, 3)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.Decide(context.Background(), []questions.Question{never, soon, never}, rs)
+	}()
+	r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
+	<-done
+	for i, want := range []int{1, 0, 1} {
+		if got := rs[i].Degraded; len(got) != want {
+			t.Errorf("question %d: degraded %v", i, got)
+		}
+	}
+}
+
+// TestWhatWasHeldThenIsGone: of a time before a hold was taken only a replay can tell.
+func TestWhatWasHeldThenIsGone(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	r := start(t, nc, t.TempDir()+"/state", nil)
+	oneLimit(r, 10)
+	before := r.publish("quota.due", `{}`)
+	held := r.folded(held("r-1"))
+	for _, c := range []struct {
+		at   int64
+		want string
+	}{{held.AsOf.Time - 1, questions.CodeAtTooOld}, {held.AsOf.Time, ""}, {held.AsOf.Time + 1, ""}} {
+		q := aboutAlice
+		q.At = c.at
+		if got := r.ask(q); (got.Err == nil) != (c.want == "") || got.Err != nil && got.Err.Code != c.want {
+			t.Errorf("%d ms after the hold: %+v, want %q (after %d)", c.at-held.AsOf.Time, got.Err, c.want, before)
+		}
 	}
 }

@@ -90,11 +90,6 @@ func TestNoMoreThanTheLimit(t *testing.T) {
 	}
 	a, b := start(t, nc, t.TempDir()+"/a", at(-300_000)), start(t, nc, t.TempDir()+"/b", at(300_000))
 	oneLimit(a, 100, func(p *plans.Pool) { p.OnDegraded = plans.Open })
-	_, err := a.ChangeSettings(a.within(), func(s plans.Settings) (plans.Settings, error) {
-		s[plans.MaxLagMs] = plans.SettingValue{N: 600_000, Origin: plans.Stored} // a clock ahead hears everything late
-		return s, nil
-	}, httpapi.Meta{})
-	a.must(err)
 	b.level(a)
 	var admitted atomic.Int64
 	var all sync.WaitGroup

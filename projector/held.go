@@ -162,6 +162,14 @@ func (r *reader) all(fn func(x *hold)) {
 	}
 }
 
+// heldAfter reports whether a hold that counts was taken or renewed after instant at.
+func (r *reader) heldAfter(at int64) (later bool) {
+	if r.p != nil {
+		r.all(func(x *hold) { later = later || x.end-x.lease > at })
+	}
+	return later
+}
+
 // replaces reports whether the hold is the one that the question would replace.
 func (r *reader) replaces(x *hold) bool { return r.without != 0 && x == r.s.holds.at(r.without) }
 

@@ -28,11 +28,14 @@ type Loop struct {
 	head       atomic.Int64
 	behind     atomic.Uint64
 	word       atomic.Int64  // our clock when the source last said anything, epoch ms
+	ahead      atomic.Int64  // of the broker's clock ours is, see skew
 	current    chan struct{} // closed when everything there was has been folded
 	once       sync.Once
 	tasks      chan task
 	commit     chan Batch
 	commitDone chan error
+	// Clock is our clock, epoch ms. It is set before Run, as are the others below.
+	Clock func() int64
 	// OnRejected, when set, is called after a commit that has rejections in
 	// it; it must not block.
 	OnRejected func()
@@ -63,6 +66,7 @@ func NewLoop(state *State, store Store, source Source) *Loop {
 		state: state, store: store, source: source,
 		current: make(chan struct{}), tasks: make(chan task), commit: make(chan Batch), commitDone: make(chan error, 1),
 	}
+	l.Clock = func() int64 { return time.Now().UnixMilli() }
 	l.progress.applied.Store(state.pos.Seq)
 	l.progress.ended = make(chan struct{})
 	return l
@@ -119,12 +123,18 @@ func (l *Loop) commitSome(ctx context.Context, b Batch) error {
 
 // read fills runs with what the source gives.
 func (l *Loop) read(ctx context.Context, runs chan<- *Run, free <-chan *Run) error {
+	var clocks skew
 	for {
 		got, err := l.source.Next(ctx)
 		if err != nil {
 			return err
 		}
-		l.word.Store(time.Now().UnixMilli())
+		now := l.Clock()
+		l.word.Store(now)
+		if n := len(got.List); n > 0 && got.Pending == 0 {
+			clocks.observe(now, got.List[n-1].Time)
+			l.ahead.Store(clocks.least())
+		}
 		if len(got.List) == 0 {
 			if l.head.Load() == 0 {
 				l.behind.Store(got.Pending)
@@ -343,8 +353,8 @@ func (l *Loop) Wait(ctx context.Context, seq uint64) error { return l.progress.w
 // Applied returns the sequence of the last folded message.
 func (l *Loop) Applied() uint64 { return l.progress.applied.Load() }
 
-// Lag returns the age, at now, of the oldest message not yet folded, 0 when
-// nothing is pending; and the time since the log last said anything. Both in
+// Lag returns the age, at now by our clock, of the oldest message not yet folded, 0
+// when nothing is pending; and the time since the log last said anything. Both in
 // milliseconds.
 func (l *Loop) Lag(now int64) (behind, silent int64) {
 	head := l.head.Load()
@@ -353,7 +363,7 @@ func (l *Loop) Lag(now int64) (behind, silent int64) {
 		_, head = l.state.At()
 	}
 	if head != 0 {
-		behind = max(0, now-head)
+		behind = max(0, now-head-l.ahead.Load())
 	}
 	if word := l.word.Load(); word != 0 {
 		silent = max(0, now-word)

@@ -65,6 +65,8 @@ func looped(t *testing.T, store *slowStore, test func(t *testing.T, l *projector
 		in := make(script, 8)
 		s := load(t, store)
 		l := projector.NewLoop(s, store, in)
+		began := time.Now()
+		l.Clock = func() int64 { return start + time.Since(began).Milliseconds() }
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- l.Run(ctx) }()
@@ -184,7 +186,7 @@ func TestCaughtUpAndLag(t *testing.T) {
 		if behind, _ := l.Lag(start + 700); behind != 0 {
 			t.Errorf("level, and the last message is old: %d ms behind, want 0", behind)
 		}
-		now := time.Now().UnixMilli()
+		now := l.Clock()
 		if behind, silent := l.Lag(now); behind != 0 || silent != 0 {
 			t.Errorf("level: %d ms behind, %d ms silent, want 0 and 0", behind, silent)
 		}
@@ -204,6 +206,25 @@ func TestCaughtUpAndLag(t *testing.T) {
 		}
 	})
 	must(t, err)
+}
+
+// TestClocksThatAreOff find nothing late that is not, and what is late not sooner or
+// later than others do.
+func TestClocksThatAreOff(t *testing.T) {
+	for _, off := range []int64{-300_000, 0, 300_000} {
+		err := looped(t, &slowStore{Store: memstore.New()}, func(t *testing.T, l *projector.Loop, _ *projector.State, in script) {
+			right := l.Clock
+			l.Clock = func() int64 { return right() + off }
+			in <- one(1, 0)
+			must(t, l.Wait(t.Context(), 1))
+			in <- projector.Messages{Pending: 3}
+			synctest.Wait()
+			if behind, _ := l.Lag(l.Clock() + 700); behind != 700 {
+				t.Errorf("a clock %d ms off: %d ms behind, want 700", off, behind)
+			}
+		})
+		must(t, err)
+	}
 }
 
 // TestDoSeesWhatIsCommitted: work between runs finds everything folded in the
