@@ -20,6 +20,8 @@ func heldBeside(s *scene, q questions.Question) (key, total, limit quota.Amount)
 	return d.Held, d.HeldTotal, d.Limit
 }
 
+func unlisted(key string) bool { return key == "carol" || key == "dave" }
+
 // TestLocalHoldsBesideAList compares with a list of them, one for each request: of
 // every key, before and after their ends, larger than the limit and not, and for
 // questions that would replace one.
@@ -86,8 +88,7 @@ func TestLocalHoldsBesideAList(t *testing.T) {
 					}
 					amount := min(h.Amounts[quota.Tokens], limit)
 					wantTotal += amount
-					others := func(k string) bool { return k == "carol" || k == "dave" }
-					if h.APIKeyID == k || others(k) && others(h.APIKeyID) {
+					if h.APIKeyID == k || unlisted(k) && unlisted(h.APIKeyID) {
 						wantKey += amount
 					}
 				}
