@@ -161,6 +161,9 @@ func (e *Engine) judgeWithout(c *waiting, q *questions.Question, r *questions.Re
 			x.fate.Store(fateOpen)
 		}
 	}
+	// Before giving up: one that is open then is not ours, or its verdict has come.
+	// Asked later, ours would be taken for an older one, and stand.
+	older := p.state.HoldOpen(x.hold.APIKeyID, x.hold.RequestID)
 	if x.giveUp(p.state) {
 		if counts {
 			e.locals.Remove(x.ID)
@@ -168,7 +171,7 @@ func (e *Engine) judgeWithout(c *waiting, q *questions.Question, r *questions.Re
 		return true
 	}
 	if !counts {
-		e.holds.withdraw(x, !p.state.HoldOpen(x.hold.APIKeyID, x.hold.RequestID))
+		e.holds.withdraw(x, !older)
 	}
 	e.note(q, a, r, &d, questions.FromView)
 	return false
