@@ -38,6 +38,7 @@
 // lines show its message, wait as long as it says, and do not try again what
 // has no room for hours.
 //
-// The package is pure: no clock, no IO, no floats; content encodings are the
-// caller's business. No input makes it panic.
+// The package is pure: no clock, no IO, no floats. No input makes it panic.
+// Content encodings, of requests too, are the caller's business: what is
+// compressed is not read.
 package dialect

@@ -42,7 +42,7 @@ type picker struct {
 
 	mode  mode
 	depth int
-	whole bool // the document has ended
+	whole bool // the document, an object, has ended
 	name  bool // the string that comes next, or is read, is a member's name
 	// path leads to the value that comes next; base[i] is how much of it leads
 	// to what is in the container i, array[i] whether that is an array.
@@ -192,7 +192,7 @@ func (p *picker) close() {
 		}
 	}
 	p.name = false
-	p.whole = p.whole || p.depth == 0
+	p.whole = p.whole || p.depth == 0 && !p.array[0]
 }
 
 // rewind leads the path back to what is in the container.

@@ -153,13 +153,13 @@ func (w *calledWriter) Write(p []byte) (int, error) {
 // being held, the next one is looked into again; lines that end with CR alone
 // pass too.
 func TestStripperPassesWhatItCannotRead(t *testing.T) {
-	long := "data: {\"a\":\"" + strings.Repeat("x", 2*maxEvent) + "\",\"usage\":null}\n\n"
+	long := "data: {\"a\":\"" + strings.Repeat("x", 2<<20) + "\",\"usage\":null}\n\n"
 	null := "data: {\"a\":1,\"usage\":null}\n\n"
 	var w calledWriter
 	s := NewStripper(&w)
 	for body := []byte(long); len(body) > 0; body = body[min(1000, len(body)):] {
 		_, _ = s.Write(body[:min(1000, len(body))])
-		if len(s.held) > maxEvent+1000 {
+		if len(s.held) > 1<<20 {
 			t.Fatalf("it holds %d bytes", len(s.held))
 		}
 	}
@@ -167,9 +167,12 @@ func TestStripperPassesWhatItCannotRead(t *testing.T) {
 	if want := long + "data: {\"a\":1}\n\n"; string(w.b) != want {
 		t.Errorf("wrote %d bytes, not %d: …%q", len(w.b), len(want), w.b[len(w.b)-60:])
 	}
-	cr := strings.ReplaceAll(null, "\n", "\r")
-	if got := stripOf([]byte(cr+cr), 4); got != cr+cr {
-		t.Errorf("%q became %q", cr+cr, got)
+	for _, body := range []string{strings.ReplaceAll(null+null+"d", "\n", "\r"), ` {"choices":[],`} {
+		w = calledWriter{}
+		feed(NewStripper(&w), []byte(body), 4)
+		if string(w.b) != body {
+			t.Errorf("%q became %q", body, w.b)
+		}
 	}
 }
 
@@ -199,9 +202,16 @@ func TestReportOnTheWay(t *testing.T) {
 	if r := m.Report(); !r.Ended || !r.Whole {
 		t.Errorf("%+v", r)
 	}
-	_, _ = m.Write([]byte(` {"usage":{"total_tokens":99}}`))
-	if r := m.Report(); r.Usage.Total != 8 {
-		t.Errorf("what follows the body counts: %+v", r)
+	twice := `{"content":[{"type":"text","text":"four"}],"usage":{"input_tokens":8,"output_tokens":1}}`
+	for _, piece := range []int{1, len(twice), 1000} {
+		if r := reportOf(Messages, 200, []byte(twice+twice+"{"), piece); r.Usage.Total != 9 || r.Text != 4 || !r.Ended {
+			t.Errorf("what follows the body counts: %+v", r)
+		}
+	}
+	for _, body := range []string{twice, "data: " + twice + "\n\n"} {
+		if r := reportOf(Messages, 200, []byte("\xef\xbb\xbf"+body), 2); r.Text != 4 || r.Usage.Total != 9 {
+			t.Errorf("behind a byte order mark %q is %+v", body, r)
+		}
 	}
 	for status, want := range map[int]int64{100: 0, 199: 0, 200: 8, 299: 8, 300: 0, 304: 0, 429: 0} {
 		m := NewMeter(Embeddings, status)
