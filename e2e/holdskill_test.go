@@ -20,7 +20,7 @@ type rush struct {
 	mu       sync.Mutex
 	round    context.Context // ends when a decider was killed: what it was asked is lost
 	lost     context.CancelFunc
-	again    int           // how often a question was asked again
+	again    int // how often a question was asked again
 	answers  []reply
 	answered chan struct{} // has one value for each answer
 	done     sync.WaitGroup
@@ -154,6 +154,10 @@ func TestKilledDecidersHoldWhatTheyHeld(t *testing.T) {
 	}
 	running = append(running, decider(t.TempDir()))
 	running[2].awaitReady()
+	// A stop in order leaves the store where the log ends: nothing is folded again.
+	running[1].stop()
+	running[1] = decider(dirs[1])
+	running[1].awaitReady()
 	mustAgree(t, running, "0+300 of 0+300")
 
 	var uses []object
