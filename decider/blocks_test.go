@@ -96,6 +96,9 @@ func TestNoDecisionWaitsForTheRows(t *testing.T) {
 	if n := b.missedBlocks.Load(); n != 2 {
 		t.Errorf("%d missed, want the two that are too many", n)
 	}
+	if list, _ := b.unstored(); !list[1].Names("d1001") {
+		t.Errorf("the row names %q, not the one that came late", list[1].DecisionIDs)
+	}
 	want := fmt.Sprintf("1 at 1000: alice cap \"\" ×%d (d1000)\n2 at 1002: bob cap \"m\" ×1 (d1002)\n", maxLate)
 	if diff := cmp.Diff(want, show(b.after(0, 9000))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

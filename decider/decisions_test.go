@@ -115,10 +115,11 @@ func TestWhatIsRecorded(t *testing.T) {
 	q := questions.Question{APIKeyID: "alice", ConnectionID: "c.1", Model: "m", RequestID: "r-1", MinSeq: 1, MaxWaitMs: 50}
 	q.Estimate[quota.Tokens] = 7000
 	first := r.ask(q)
+	ids := []string{first.DecisionID}
 	later := q
 	later.At = now.ms() + 3_600_000*25
 	for _, q := range []questions.Question{q, later, {APIKeyID: "alice", Pool: "p", Explain: true}, {APIKeyID: "bob", ConnectionID: "none"}} {
-		r.ask(q)
+		ids = append(ids, r.ask(q).DecisionID)
 	}
 	want := []string{
 		`alice asked pool p: block global-saturated by "p" about "c.1" ×1`,
@@ -138,7 +139,7 @@ func TestWhatIsRecorded(t *testing.T) {
 		t.Fatalf("%d rows in the message, want both", len(rows))
 	}
 	wanted := questions.Record{
-		Time: now.ms() - blockSpan, Index: questions.FromView, Count: 2, ConnectionID: "c.1", PoolID: "p", Process: r.Process(), Question: q, Reply: first,
+		Time: now.ms() - blockSpan, Index: questions.FromView, Count: 2, DecisionIDs: ids[:2], ConnectionID: "c.1", PoolID: "p", Process: r.Process(), Question: q, Reply: first,
 	}
 	if diff := cmp.Diff(wanted, rows[0]); diff != "" {
 		t.Errorf("the row (-want +got):\n%s", diff)
@@ -255,6 +256,21 @@ func TestRowsMakeWay(t *testing.T) {
 	}
 	if got := d.after(d.recent.last-1, 5000); len(got) != 1 || got[0].APIKeyID != "key 0" {
 		t.Errorf("who watches sees %+v", got)
+	}
+}
+
+// TestWhatIsListedStaysAsItIs, whatever joins its row meanwhile, and so does what
+// the row names.
+func TestWhatIsListedStaysAsItIs(t *testing.T) {
+	d := newDecisions("p")
+	for n := int64(1); n <= 3*questions.MostIDs; n += 2 {
+		d.blocked(1000+n, "alice", "cap", "")
+		list, _ := d.unstored()
+		d.blocked(1001+n, "alice", "cap", "")
+		c := &list[0]
+		if len(list) != 1 || c.Count != int(n) || len(c.DecisionIDs) > questions.MostIDs+1 || !c.Names("d1001") || !c.Names(fmt.Sprint("d", 1000+n)) {
+			t.Fatalf("%d rows, of %d blocks the first names %q", len(list), c.Count, c.DecisionIDs)
+		}
 	}
 }
 

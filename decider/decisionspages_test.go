@@ -42,6 +42,7 @@ func TestEveryFilter(t *testing.T) {
 	p := r.blocking("p", "c")
 	began := now.ms()
 	first := r.ask(questions.Question{APIKeyID: "k0", ConnectionID: "c"}).DecisionID
+	equal := r.ask(questions.Question{APIKeyID: "k0", ConnectionID: "c"}).DecisionID
 	now.add(blockSpan)
 	r.ask(questions.Question{APIKeyID: "k1", ConnectionID: "free"})
 	r.stored(1)
@@ -64,6 +65,7 @@ func TestEveryFilter(t *testing.T) {
 		{"an unknown connection", httpapi.DecisionQuery{ConnectionID: "x"}, ""},
 		{"pool", httpapi.DecisionQuery{PoolID: "p"}, "k2 k0"},
 		{"decision", httpapi.DecisionQuery{DecisionID: first}, "k0"},
+		{"an equal decision", httpapi.DecisionQuery{DecisionID: equal}, "k0"},
 		{"block", httpapi.DecisionQuery{Kind: questions.Block}, "k0"},
 		{"would-block", httpapi.DecisionQuery{Kind: questions.WouldBlock}, "k2"},
 		{"allow", httpapi.DecisionQuery{Kind: questions.Allow}, "k1"},

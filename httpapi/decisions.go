@@ -35,7 +35,7 @@ type DecisionQuery struct {
 func (q *DecisionQuery) Wants(r *questions.Record) bool {
 	is := func(want, have string) bool { return want == "" || want == have }
 	return is(q.APIKeyID, r.Question.APIKeyID) && is(q.ConnectionID, r.ConnectionID) && is(q.PoolID, r.PoolID) &&
-		is(q.DecisionID, r.Reply.DecisionID) && is(q.Kind, r.Reply.Kind()) && is(q.Reason, r.Reply.Reason) &&
+		(q.DecisionID == "" || r.Names(q.DecisionID)) && is(q.Kind, r.Reply.Kind()) && is(q.Reason, r.Reply.Reason) &&
 		r.Time >= q.From && (q.To == 0 || r.Time < q.To)
 }
 

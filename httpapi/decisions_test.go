@@ -22,7 +22,7 @@ func recordedDecisions() []questions.Record {
 	held := questions.Question{APIKeyID: "alice", ConnectionID: "k-1", Model: "k2", Explain: true, RequestID: "r-1", Reserve: true, LeaseMs: 60_000, MaxWaitMs: 100, MinSeq: 8}
 	held.Estimate = quota.Amounts{1000, 1500, 250_000_000, 2_500_000}
 	return []questions.Record{
-		{Time: 1_700_000_003_000, Index: 2, Count: 3, ConnectionID: "k-1", PoolID: "team", Process: "p1", Question: held, Reply: block},
+		{Time: 1_700_000_003_000, Index: 2, Count: 3, DecisionIDs: []string{"p1-3", "p1-4", "p1-6"}, ConnectionID: "k-1", PoolID: "team", Process: "p1", Question: held, Reply: block},
 		{Time: 1_700_000_002_000, Index: questions.FromView, Count: 1, ConnectionID: "k-2", PoolID: "team", Process: "p1", Question: questions.Question{APIKeyID: "bob", Pool: "team", MaxWaitMs: -1}, Reply: would},
 		{Time: 1_700_000_001_000, Index: questions.FromView, Count: 1, ConnectionID: "kimi-1", Process: "p1", Question: questions.Question{APIKeyID: "carol", ConnectionID: "kimi-1", MaxWaitMs: -1}, Reply: allow},
 	}
@@ -104,6 +104,11 @@ func TestWanted(t *testing.T) {
 	}
 	if !all.Wants(&r) || !new(DecisionQuery).Wants(&r) {
 		t.Error("what fits is not wanted")
+	}
+	for _, all.DecisionID = range r.DecisionIDs { // of equal blocks, each was told to somebody
+		if !all.Wants(&r) {
+			t.Errorf("it is not found by %s", all.DecisionID)
+		}
 	}
 	for i, change := range []func(*DecisionQuery){
 		func(q *DecisionQuery) { q.APIKeyID = "bob" }, func(q *DecisionQuery) { q.ConnectionID = "k-2" },

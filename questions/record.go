@@ -22,12 +22,38 @@ type Record struct {
 	Index int
 	// Count is how many equal answers of one second this row is for. The question
 	// and the reply are the first one's.
-	Count        int
+	Count int
+	// DecisionIDs are those of the answers in the order they came, of the first
+	// MostIDs and of the last; nil when the reply's is the only one. The person
+	// behind a key was told any of them.
+	DecisionIDs  []string
 	ConnectionID string // that the answer is about; "" = none: the pool has none
 	PoolID       string // "" = the connection was in none
 	Process      string // that answered: small letters and digits
 	Question     Question
 	Reply        Reply // without dimensions
+}
+
+// MostIDs is how many of the first equal answers a record names, beside the last:
+// thousands of them in a second are one loop, and whoever asks about it has seen
+// one of the first or the last.
+const MostIDs = 100
+
+// Join counts an equal answer of that id.
+func (c *Record) Join(decisionID string) {
+	if c.DecisionIDs == nil {
+		c.DecisionIDs = []string{c.Reply.DecisionID}
+	}
+	if c.Count++; c.Count > MostIDs+1 {
+		c.DecisionIDs[MostIDs] = decisionID
+		return
+	}
+	c.DecisionIDs = append(c.DecisionIDs, decisionID)
+}
+
+// Names reports whether the record says that it is of the answer of that id.
+func (c *Record) Names(decisionID string) bool {
+	return c.Reply.DecisionID == decisionID || slices.Contains(c.DecisionIDs, decisionID)
 }
 
 // FromView is the Index of an answer that the view gave, not the fold.
@@ -76,6 +102,7 @@ func (c *Record) AppendJSON(dst []byte) []byte {
 		dst = jsonInt(dst, `,"index":`, int64(c.Index))
 	}
 	dst = jsonInt(dst, `,"count":`, int64(c.Count))
+	dst = jsonStrings(dst, `,"decisionIds":[`, c.DecisionIDs)
 	dst = jsonOptional(dst, `,"connectionId":`, c.ConnectionID)
 	dst = jsonOptional(dst, `,"poolId":`, c.PoolID)
 	dst = jsonString(dst, `,"process":`, c.Process)
@@ -182,6 +209,7 @@ func (c *Record) read(in wire.Reader) {
 		c.Index = int(i)
 	}
 	c.Count = int(in.NeedInt("count", 1, math.MaxInt32))
+	c.DecisionIDs, _ = in.IDs("decisionIds", MostIDs+1)
 	c.ConnectionID = in.ID("connectionId")
 	c.PoolID = in.ID("poolId")
 	c.Process = in.NeedID("process")

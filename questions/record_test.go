@@ -87,10 +87,12 @@ func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
 		var list []Record
 		for range rapid.IntRange(0, 3).Draw(t, "records") {
 			q, r := drawQuestion(t), drawReply(t)
-			r.HTTPStatus = 200
+			r.HTTPStatus, r.DecisionID = 200, "p1-0"
 			c := Keep(&q, r)
 			c.Time, c.Index = 1_790_000_000_000, rapid.IntRange(FromView, MaxItems-1).Draw(t, "index")
-			c.Count = rapid.IntRange(1, 1e6).Draw(t, "count")
+			for n := rapid.SampledFrom([]int{1, 2, 3, MostIDs, MostIDs + 1, MostIDs + 2, 500}).Draw(t, "count"); c.Count < n; {
+				c.Join(fmt.Sprint("p1-", c.Count))
+			}
 			c.Process = "p1"
 			if rapid.Bool().Draw(t, "pooled") {
 				c.PoolID, c.ConnectionID = "p", "c"
@@ -113,12 +115,35 @@ func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
+// TestARecordNamesTheFirstAnswersAndTheLast, however many there are.
+func TestARecordNamesTheFirstAnswersAndTheLast(t *testing.T) {
+	r := blocked()
+	r.DecisionID = "p-1"
+	c := Keep(&Question{}, r)
+	if c.DecisionIDs != nil || !c.Names("p-1") || c.Names("p-2") || c.Names("") {
+		t.Errorf("of one answer it names %q", c.DecisionIDs)
+	}
+	for n := 2; n <= 3*MostIDs; n++ {
+		c.Join(fmt.Sprint("p-", n))
+		for i := 1; i <= n+1; i++ {
+			if got, want := c.Names(fmt.Sprint("p-", i)), i <= MostIDs && i <= n || i == n; got != want {
+				t.Fatalf("of %d answers, it names the %dth: %v", n, i, got)
+			}
+		}
+		if want := min(n, MostIDs+1); c.Count != n || len(c.DecisionIDs) != want || c.DecisionIDs[0] != "p-1" {
+			t.Fatalf("of %d answers it counts %d and names %d from %s, want %d", n, c.Count, len(c.DecisionIDs), c.DecisionIDs[0], want)
+		}
+	}
+}
+
 // TestRecordGolden fixes the bytes of a row.
 func TestRecordGolden(t *testing.T) {
 	q := Question{APIKeyID: "alice", ConnectionID: "c", Reserve: true, LeaseMs: 300_000, RequestID: "r-1", MinSeq: 7, MaxWaitMs: 100}
 	q.Estimate[quota.Requests] = 1000
 	c := Keep(&q, blocked())
-	c.Time, c.Index, c.Count, c.ConnectionID, c.PoolID, c.Process = 1_790_000_000_000, 0, 3, "c", "p", "k3f9x2ab"
+	c.Time, c.Index, c.ConnectionID, c.PoolID, c.Process = 1_790_000_000_000, 0, "c", "p", "k3f9x2ab"
+	c.Join("k3f9x2ab-1d")
+	c.Join("k3f9x2ab-1f")
 	seen := Keep(&Question{APIKeyID: "bob", Pool: "p", MaxWaitMs: -1}, typicalReply())
 	seen.Time, seen.Process = 1_790_000_000_001, "k3f9x2ab"
 	golden(t, "records.json", append(AppendRecords(nil, []Record{c, seen}), '\n'))
@@ -130,7 +155,7 @@ func TestWhatIsNoRecord(t *testing.T) {
 		`{}`:   "the document is an object, not an array of records",
 		`[7]`:  "[0] is a number, not an object",
 		`[{}]`: "[0].time is missing; [0].count is missing; [0].process is missing; [0].question is missing; [0].reply is missing",
-		`[{"time":1790000000000,"index":1000,"count":0,"process":"p","question":{},"reply":{"decision":"allow"}}]`: "[0].index is not within 0 to 999; [0].count is not within 1 to 2147483647; [0].question.apiKeyId is missing: name the key that asks; [0].question.connectionId is missing: name a connection, or a pool",
+		`[{"time":1790000000000,"index":1000,"count":0,"decisionIds":[""],"process":"p","question":{},"reply":{"decision":"allow"}}]`: "[0].index is not within 0 to 999; [0].count is not within 1 to 2147483647; [0].decisionIds[0] is empty; [0].question.apiKeyId is missing: name the key that asks; [0].question.connectionId is missing: name a connection, or a pool",
 	} {
 		if _, err := ParseRecords([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%s\n got %v\nwant %s", text, err, want)

@@ -21,7 +21,7 @@ type decisionsCmd struct {
 	Reason     string `help:"Only those with this reason, such as fair-share."`
 	From       string `placeholder:"TIME" help:"Only those from then on, RFC 3339 or epoch milliseconds."`
 	To         string `placeholder:"TIME" help:"Only those before then."`
-	ID         string `name:"id" help:"Only the decision of this id."`
+	ID         string `name:"id" help:"Only the decision of this id, with those that it is one row with."`
 	Limit      int    `default:"50" help:"How many at most, of the newest."`
 	JSON       bool   `name:"json" help:"Print them as the engine has them, with question and reply."`
 	server     `embed:"" group:"Configuration"`
