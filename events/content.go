@@ -95,6 +95,8 @@ func (e *Event) AppendCanonical(dst []byte) []byte {
 	switch e.Kind {
 	case Saturation:
 		return e.canonSaturation(dst)
+	case Release:
+		return canonText(dst, tagDecisionID, e.DecisionID)
 	case Hold:
 		return e.canonHold(dst)
 	case ConfigPool, ConfigPlan, ConfigSettings:

@@ -79,6 +79,8 @@ func (e *Event) writeFields(w *wire.Writer) {
 		}
 	case Saturation:
 		e.writeSaturation(w)
+	case Release:
+		writeText(w, "decisionId", e.DecisionID)
 	case Hold:
 		e.writeHold(w)
 	}

@@ -57,6 +57,7 @@ func drawEvent(t *rapid.T) Event {
 		drawReadings(t, &e)
 	case Release:
 		e.APIKeyID, e.RequestID = ids.Draw(t, "key"), ids.Draw(t, "request")
+		e.DecisionID = maybeIDs.Draw(t, "decision")
 	case Hold:
 		drawHold(t, &e)
 	}

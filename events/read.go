@@ -40,6 +40,7 @@ func (e *Event) read(r wire.Reader) {
 	case Release:
 		e.APIKeyID = r.NeedID("apiKeyId")
 		e.RequestID = r.NeedID("requestId")
+		e.DecisionID = r.ID("decisionId")
 	case Hold:
 		e.readHold(r)
 	}

@@ -121,7 +121,7 @@ var shapes = [...]struct{ known, needed field }{
 	Consumption: {usageFields | fieldPartial | fieldEstimated, fieldAPIKeyID | fieldConnectionID},
 	Adjustment:  {usageFields | fieldReason, fieldAPIKeyID | fieldConnectionID | fieldReason},
 	Saturation:  {commonFields | fieldConnectionID | fieldProvider | fieldReadings, fieldConnectionID | fieldReadings},
-	Release:     {commonFields | fieldAPIKeyID | fieldRequestID, fieldAPIKeyID | fieldRequestID},
+	Release:     {commonFields | fieldAPIKeyID | fieldRequestID | fieldDecisionID, fieldAPIKeyID | fieldRequestID},
 	Hold: {
 		commonFields | fieldAPIKeyID | fieldRequestID | fieldConnectionID | fieldPool | fieldModel | fieldEstimate | fieldLease | fieldMaxWait | fieldDecisionID,
 		fieldID | fieldAPIKeyID | fieldRequestID | fieldEstimate | fieldLease | fieldDecisionID,

@@ -104,7 +104,7 @@ type Event struct {
 	Candidates []Candidate
 	LeaseMs    int64
 	MaxWaitMs  int64
-	DecisionID string
+	DecisionID string // of a release too: it ends the hold of that decision alone; "" = any
 
 	// Config only. ConfigID is the pool or connection id of the subject,
 	// unescaped. Delete means header Quota-Config: delete; else Document is

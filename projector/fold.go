@@ -33,6 +33,8 @@ type identity struct {
 	id      idHash
 	content contentHash
 	has     bool
+	opened  idHash // identity of the hold event that a release names
+	names   bool   // it names one
 	request idHash // of the key, when the event names a request
 	said    *said  // by a response, when the event tells whose it is; else nil
 }
@@ -72,6 +74,10 @@ func identify(it *events.Item) (n identity) {
 	}
 	if it.Event.RequestID != "" {
 		n.request = requestOf(it.Event.APIKeyID, it.Event.RequestID)
+	}
+	if it.Event.Kind == events.Release && it.Event.DecisionID != "" {
+		named := events.Event{Kind: events.Hold, ID: it.Event.DecisionID}
+		n.opened, n.names = named.Identity()
 	}
 	id, ok := it.Event.Identity()
 	if !ok {
@@ -172,7 +178,7 @@ func (s *State) fold(m *events.Message, index int, e *events.Event, n *identity)
 	case events.Saturation:
 		s.foldSaturation(m, e, n.said)
 	case events.Release:
-		s.release(n)
+		s.release(e, n)
 	case events.Hold:
 		return nil, s.foldHold(m, index, e, n)
 	case events.ConfigPool:

@@ -56,7 +56,7 @@ func (s *State) openHold(e *events.Event, n *identity) {
 	conn := s.connRef(e.ConnectionID)
 	s.noteProvider(conn, "")
 	s.holds.touch(s.holds.add(hold{
-		id: n.request, amounts: e.Cost, end: s.logTime + e.LeaseMs, lease: e.LeaseMs,
+		id: n.request, event: n.id, amounts: e.Cost, end: s.logTime + e.LeaseMs, lease: e.LeaseMs,
 		pairKey: pairKey{conn: conn, key: s.names.intern(e.APIKeyID), model: s.names.intern(e.Model)},
 	}))
 }
@@ -120,9 +120,18 @@ func (s *State) settle(e *events.Event, n *identity) error {
 }
 
 // release ends the hold of a request that was given up, and remembers nothing: the
-// request may be tried again under the same id.
-func (s *State) release(n *identity) {
-	s.Locals.ended(n.request)
+// request may be tried again under the same id. One that names a decision ends the
+// hold of that one alone: the same request may hold again meanwhile, asked for
+// elsewhere.
+func (s *State) release(e *events.Event, n *identity) {
+	if n.names {
+		s.Locals.folded(e.DecisionID)
+		if at := s.holds.byID[n.request]; at == 0 || s.holds.at(at).event != n.opened {
+			return
+		}
+	} else {
+		s.Locals.ended(n.request)
+	}
 	if at := s.holds.byID[n.request]; at != 0 {
 		s.holds.remove(at)
 		s.counts.Holds.Released++

@@ -28,6 +28,7 @@ func requestOf(key, request string) (id idHash) {
 // from 1, so that 0 is none.
 type hold struct {
 	id      idHash
+	event   idHash // of the event that opened it
 	pairKey // the model is 0 when the request named none
 	amounts quota.Amounts
 	end     int64 // log time from which it counts no more

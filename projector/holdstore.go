@@ -40,7 +40,8 @@ func (x *hold) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(x.model))
 	dst = appendAmounts(dst, &x.amounts)
 	dst = binary.AppendVarint(dst, x.end)
-	return binary.AppendVarint(dst, x.lease)
+	dst = binary.AppendVarint(dst, x.lease)
+	return append(dst, x.event[:]...)
 }
 
 // loadHold opens a stored hold again. What the fold never writes is refused: a hold
@@ -58,6 +59,7 @@ func (s *State) loadHold(key, value []byte) error {
 		d.bad = d.bad || x.amounts[u] < 0 || x.amounts[u] > u.Max()
 	}
 	x.end, x.lease = d.int(), d.int()
+	copy(x.event[:], d.bytes(len(x.event)))
 	left := x.end - s.logTime
 	known := x.conn != 0 && x.conn <= s.conns.len() && x.key != 0 && max(x.key, x.model) <= s.names.len()
 	if !d.done() || !known || left <= 0 || left > x.lease || x.lease > events.MaxLeaseMs || s.holds.len() == MaxHolds {
@@ -84,5 +86,6 @@ func (s *State) digestHolds(w *digester) {
 		}
 		w.int(x.end)
 		w.int(x.lease)
+		w.bytes(x.event[:])
 	}
 }
