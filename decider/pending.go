@@ -105,6 +105,7 @@ func (x *pending) withdrawal() *pending {
 	y.ID, y.release, y.end = x.ID+"-withdrawn", true, x.end
 	y.body = events.Append(y.body[:0], wire.JSON, &events.Event{
 		Kind: events.Release, ID: y.ID, APIKeyID: x.hold.APIKeyID, RequestID: x.hold.RequestID,
+		DecisionID: x.ID, // another decider may hold the same request by now
 	})
 	return y
 }

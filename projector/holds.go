@@ -29,7 +29,7 @@ func requestOf(key, request string) (id idHash) {
 type hold struct {
 	id      idHash
 	event   idHash // of the event that opened it
-	pairKey // the model is 0 when the request named none
+	pairKey        // the model is 0 when the request named none
 	amounts quota.Amounts
 	end     int64 // log time from which it counts no more
 	lease   int64 // ms

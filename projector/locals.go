@@ -40,6 +40,7 @@ type Locals struct {
 	byID      map[string]*local
 	byConn    map[string]*localConn
 	counts    LocalCounts
+	seen      seenHolds
 }
 
 type local struct {
@@ -125,6 +126,9 @@ func (l *Locals) Add(h *LocalHold, now int64) bool {
 	defer l.mu.Unlock()
 	request := requestOf(h.APIKeyID, h.RequestID)
 	if old := l.byRequest[request]; old != nil {
+		if old.Own && !h.Own {
+			return true // ours is on its way to the log, and would not be without this
+		}
 		l.remove(old)
 	}
 	l.expire(now)
@@ -155,12 +159,13 @@ func (l *Locals) Add(h *LocalHold, now int64) bool {
 }
 
 // Hear counts a hold that another process let pass, unless the log has it already.
-// It reports whether there was room.
+// It reports whether there was room. Of an event that the fold has seen, the hold
+// that it opened may be over by now.
 func (s *State) Hear(h *LocalHold, now int64) bool {
 	request := requestOf(h.APIKeyID, h.RequestID)
 	s.mu.RLock() // so that the fold does not see the event in between
 	defer s.mu.RUnlock()
-	return s.holds.byID[request] != 0 || s.Locals.Add(h, now)
+	return s.holds.byID[request] != 0 || s.Locals.seen.has(h.ID) || s.Locals.Add(h, now)
 }
 
 // Remove takes back a hold that was added in vain: its verdict came meanwhile.
@@ -246,6 +251,9 @@ func (l *Locals) none() bool { return l == nil || l.n.Load() == 0 }
 
 // folded drops the hold of an event that is folded.
 func (l *Locals) folded(id string) {
+	if l != nil {
+		l.seen.add(id)
+	}
 	if l.none() {
 		return
 	}
