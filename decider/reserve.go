@@ -40,28 +40,33 @@ func holds(p *projection, q *questions.Question, r *questions.Reply) bool {
 // verdict, because there is no way or no room to wait for one.
 func (e *Engine) reserve(ctx context.Context, p *projection, qs []questions.Question, rs []questions.Reply, first *pending, done func()) *waiting {
 	c := &waiting{p: p, qs: qs, rs: rs, first: first, began: time.Now(), done: done, place: -1}
-	if ctx.Err() != nil {
-		c.gone = gone(ctx)
+	switch {
+	case ctx.Err() != nil:
+		c.gone, c.unqueued = gone(ctx), true
 		for x := first; x != nil; x = x.next {
 			x.lost = true
 		}
-		c.done = func() {}
-		e.conclude(c)
-		return nil
-	}
-	if e.expect(c) && e.waiters.add(c) {
+	case e.expect(c) && e.waiters.add(c):
 		if e.holds.put(first) || !e.waiters.remove(c) { // else its time is over, and it is being answered
 			return c
 		}
-	}
-	for x := first; x != nil; { // by the writer
-		next := x.next
-		x.disown()
-		x = next
+		e.unwritten(first)
+	default:
+		c.unqueued = true
+		e.unwritten(first)
 	}
 	c.done = func() {}
 	e.conclude(c)
 	return nil
+}
+
+// unwritten takes from the writer the holds of a call that it does not have.
+func (e *Engine) unwritten(first *pending) {
+	for x := first; x != nil; {
+		next := x.next
+		x.disown()
+		x = next
+	}
 }
 
 // expect makes the fold tell the verdicts of a call; none may come at once.
@@ -87,14 +92,32 @@ func (e *Engine) expect(c *waiting) (ok bool) {
 func (e *Engine) conclude(c *waiting) {
 	defer c.done()
 	defer e.rescue(c)
+	var later reserving
 	for x := c.first; x != nil; {
 		next := x.next
 		q, r := &c.qs[x.place], &c.rs[x.place]
-		if x.came || e.answerWithout(c, q, r, x) {
+		switch {
+		case x.came || e.answerWithout(c, q, r, x):
 			e.answerJudged(c.p, q, r, x)
+			x.disown()
+		case c.unqueued: // of these the writer leaves out what must not stand
+			x.next = nil
+			later.add(x)
+		default:
+			x.disown()
 		}
-		x.disown()
 		x = next
+	}
+	e.writeBehind(later.first)
+}
+
+// writeBehind queues holds that were let pass without a verdict and without waiting
+// for one: so that a decider that knows nothing of local holds, as one that is
+// started anew, learns of them. It comes after the answer, because the fold drops
+// the local hold when it sees the event, and must find it.
+func (e *Engine) writeBehind(first *pending) {
+	if first != nil && !e.holds.put(first) {
+		e.unwritten(first)
 	}
 }
 

@@ -21,6 +21,8 @@ type waiting struct {
 	gone  bool // nobody takes the answer
 	done  func()
 	place int // in the order of ends; -1 = in none
+
+	unqueued bool // the writer was not asked to take its holds
 }
 
 // waiters are the calls that wait, and the one goroutine that answers them. The fold

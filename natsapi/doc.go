@@ -16,8 +16,10 @@
 // subscription, which is faster than a goroutine for each. What has to wait for a
 // sequence waits beside it in a goroutine. A question that reserves is begun in the
 // callback, and answered by whoever brings the verdict on its hold: the decider has
-// many of them at once. Config.MaxWaiting bounds what waits; beyond that nothing does
-// and the answer says what it lacks.
+// many of them at once. Either has a bound of its own, Config.MaxBehind and
+// Config.MaxWaiting, so that those who wait for a sequence that never comes keep
+// nobody from a verdict. Beyond its bound nothing waits and the answer says what it
+// lacks; what it reserves goes into the log all the same.
 //
 // A panic while answering is logged, counted and answered with an error.
 package natsapi

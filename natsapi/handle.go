@@ -58,20 +58,18 @@ func (s *Server) handle(ctx context.Context, r micro.Request) {
 		s.answer(done, c)
 		return
 	}
-	select {
-	case s.room <- struct{}{}:
+	behind, reserves := c.behind(applied), c.reserves()
+	switch {
+	case behind && s.enter(s.sequences):
+		go s.answerLater(ctx, c)
+	case reserves && s.enter(s.verdicts):
+		if behind {
+			s.counts.Hurried.Add(1)
+		}
+		s.begin(c)
 	default:
 		s.counts.Hurried.Add(1)
 		s.answer(done, c)
-		return
-	}
-	s.counts.Waits.Add(1)
-	s.counts.Waiting.Add(1)
-	s.waiting.Add(1)
-	if c.behind(applied) {
-		go s.answerLater(ctx, c)
-	} else {
-		s.begin(c)
 	}
 }
 
@@ -85,16 +83,39 @@ func (c *call) behind(applied uint64) bool {
 	return false
 }
 
+// reserves reports whether a question waits for a verdict.
+func (c *call) reserves() bool {
+	for i := range c.request.Questions {
+		if c.request.Questions[i].Reserve {
+			return true
+		}
+	}
+	return false
+}
+
+// enter takes a place for a call that waits, if there is one.
+func (s *Server) enter(room chan struct{}) bool {
+	select {
+	case room <- struct{}{}:
+	default:
+		return false
+	}
+	s.counts.Waits.Add(1)
+	s.counts.Waiting.Add(1)
+	s.waiting.Add(1)
+	return true
+}
+
 func (s *Server) answerLater(ctx context.Context, c *call) {
-	defer s.waited()
+	defer s.waited(s.sequences)
 	defer s.rescue(c)
 	s.answer(ctx, c)
 }
 
-// waited gives back the room of a call that waited.
-func (s *Server) waited() {
+// waited gives back the place of a call that waited.
+func (s *Server) waited(room chan struct{}) {
 	s.counts.Waiting.Add(-1)
-	<-s.room
+	<-room
 	s.waiting.Done()
 }
 
@@ -103,7 +124,7 @@ func (s *Server) begin(c *call) {
 	begun := false
 	defer func() {
 		if !begun { // a panic
-			s.waited()
+			s.waited(s.verdicts)
 		}
 	}()
 	answered := s.decider.Begin(c.request.Questions, c.room(), c.done)
@@ -115,7 +136,7 @@ func (s *Server) begin(c *call) {
 
 // finish answers a call that was begun.
 func (s *Server) finish(c *call) {
-	defer s.waited()
+	defer s.waited(s.verdicts)
 	defer s.rescue(c)
 	s.reply(c)
 }

@@ -192,7 +192,7 @@ func TestBegunAndAnsweredAtOnce(t *testing.T) {
 // TestWaitingIsBounded: beyond the bound a question is answered at once, and
 // says what it lacks.
 func TestWaitingIsBounded(t *testing.T) {
-	r := start(t, nil, Config{MaxWaiting: 1})
+	r := start(t, nil, Config{MaxBehind: 1})
 	waiter := r.inbox()
 	const waits = `{"apiKeyId":"k","pool":"p","minSeq":6,"maxWaitMs":3600000}`
 	r.send(waiter, waits)
@@ -208,6 +208,43 @@ func TestWaitingIsBounded(t *testing.T) {
 	}
 	if n := r.server.Counts().Hurried.Load(); n != 1 {
 		t.Errorf("%d hurried, want 1", n)
+	}
+}
+
+// TestEitherWaitHasItsBound: those that wait for a sequence keep nobody from a
+// verdict, nor the other way round. One that waits for both and finds no room for the
+// sequence waits for the verdict.
+func TestEitherWaitHasItsBound(t *testing.T) {
+	r := start(t, nil, Config{MaxBehind: 1, MaxWaiting: 2})
+	const (
+		sequence = `{"apiKeyId":"k","pool":"p","minSeq":6,"maxWaitMs":3600000}`
+		verdict  = `{"apiKeyId":"k","connectionId":"c","reserve":true}`
+		both     = `{"apiKeyId":"k","connectionId":"c","reserve":true,"minSeq":6}`
+	)
+	for i, step := range []struct {
+		question     string
+		waits        bool
+		hurriedSoFar uint64
+	}{
+		{sequence, true, 0},
+		{verdict, true, 0},
+		{sequence, false, 1},
+		{both, true, 2},
+		{verdict, false, 3},
+		{both, false, 4},
+	} {
+		if step.waits {
+			r.send(r.inbox(), step.question)
+			<-r.decider.waiting
+		} else if m := r.ask(step.question, nil); !strings.Contains(string(m.Data), `"degraded":["min-seq"]`) {
+			t.Errorf("step %d: %s", i, m.Data)
+		}
+		if n := r.server.Counts().Hurried.Load(); n != step.hurriedSoFar {
+			t.Errorf("step %d: %d hurried, want %d", i, n, step.hurriedSoFar)
+		}
+	}
+	if n := r.server.Counts().Waiting.Load(); n != 3 {
+		t.Errorf("%d wait, want 3", n)
 	}
 }
 

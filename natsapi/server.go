@@ -1,6 +1,7 @@
 package natsapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,10 @@ const Name = "quotashare"
 // 50,000 questions a second they are a third of a second, three times what a question
 // waits unless it says otherwise.
 const DefaultMaxWaiting = 16_384
+
+// DefaultMaxBehind is the Config.MaxBehind of a Config that sets none. A question that
+// waits for a sequence has a goroutine besides, so these are about 50 MB.
+const DefaultMaxBehind = 4096
 
 // stopTimeout bounds Stop when its context does not.
 const stopTimeout = 5 * time.Second
@@ -45,9 +50,9 @@ type Decider interface {
 	// when no question reserves and every MinSeq is at most Applied. It keeps
 	// nothing of qs and rs.
 	Decide(ctx context.Context, qs []questions.Question, rs []questions.Reply)
-	// Begin is Decide that does not wait, for questions that reserve and whose MinSeq
-	// is at most Applied. It reports whether rs are the answers; if not, they are when
-	// done is called, later and from another goroutine.
+	// Begin is Decide that does not wait, for questions that reserve. No MinSeq is
+	// waited for. It reports whether rs are the answers; if not, they are when done is
+	// called, later and from another goroutine.
 	Begin(qs []questions.Question, rs []questions.Reply, done func()) (answered bool)
 	// Hurry makes all that was begun be answered at once.
 	Hurry()
@@ -58,7 +63,8 @@ type Config struct {
 	Conn       *nats.Conn
 	Decider    Decider
 	Version    string       // of the program, as semantic version
-	MaxWaiting int          // messages that wait at once; 0 is DefaultMaxWaiting
+	MaxWaiting int          // messages that wait for verdicts at once; 0 is DefaultMaxWaiting
+	MaxBehind  int          // messages that wait for a sequence at once; 0 is DefaultMaxBehind
 	Logger     *slog.Logger // nil logs nothing
 }
 
@@ -71,8 +77,11 @@ type Server struct {
 	counts  Counts
 	calls   sync.Pool // of *call
 
-	room    chan struct{} // one for each message that waits
-	waiting sync.WaitGroup
+	// One for each message that waits. Whoever asks for a sequence that never comes
+	// can fill the room for sequences; the one for verdicts has only what the log
+	// will answer.
+	verdicts, sequences chan struct{}
+	waiting             sync.WaitGroup
 
 	mu      sync.Mutex // serializes Start and Stop
 	service micro.Service
@@ -92,10 +101,8 @@ func New(c Config) *Server {
 		c.done = func() { s.finish(c) }
 		return c
 	}
-	if c.MaxWaiting == 0 {
-		c.MaxWaiting = DefaultMaxWaiting
-	}
-	s.room = make(chan struct{}, c.MaxWaiting)
+	s.verdicts = make(chan struct{}, cmp.Or(c.MaxWaiting, DefaultMaxWaiting))
+	s.sequences = make(chan struct{}, cmp.Or(c.MaxBehind, DefaultMaxBehind))
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
