@@ -40,8 +40,11 @@ func (c *Client) DecideBatch(ctx context.Context, list []Question) []Answer {
 		x.to = &answers[i]
 		b = append(b, x)
 	}
-	for len(b) > 0 {
+	for later := false; len(b) > 0; later = true {
 		n := b.fit(c.to.room())
+		if later {
+			b[:n].write(ctx)
+		}
 		c.ask(ctx, b[:n])
 		b = b[n:]
 	}
@@ -51,6 +54,7 @@ func (c *Client) DecideBatch(ctx context.Context, list []Question) []Answer {
 // asked is one question on its way.
 type asked struct {
 	form questions.Question
+	wait time.Duration // that it may take at most; 0 = as long as there is time
 	body []byte
 	to   *Answer
 }
@@ -67,11 +71,18 @@ func (c *Client) prepare(ctx context.Context, q *Question) (x asked, err error) 
 	if x.form.Reserve && x.form.RequestID == "" {
 		x.form.RequestID = c.ids.next("r")
 	}
-	if x.form.Reserve || x.form.MinSeq > 0 {
-		x.form.MaxWaitMs = maxWait(ctx, q.MaxWait)
-	}
-	x.body = questions.AppendQuestion(nil, &x.form)
+	x.wait = q.MaxWait
+	x.write(ctx)
 	return x, check(x.body)
+}
+
+// write makes the body, with the wait that there is still time for. Written later it
+// is no longer than before.
+func (x *asked) write(ctx context.Context) {
+	if x.form.Reserve || x.form.MinSeq > 0 {
+		x.form.MaxWaitMs = maxWait(ctx, x.wait)
+	}
+	x.body = questions.AppendQuestion(x.body[:0], &x.form)
 }
 
 // mostMargin bounds the part of the time that is left for the way there and back.
@@ -102,6 +113,13 @@ func (b batch) fit(room int) int {
 	return len(b)
 }
 
+// write makes the bodies anew, for a message that goes after another one.
+func (b batch) write(ctx context.Context) {
+	for i := range b {
+		b[i].write(ctx)
+	}
+}
+
 // message is one question, or an array.
 func (b batch) message() []byte {
 	if len(b) == 1 {
@@ -122,9 +140,11 @@ func (b batch) message() []byte {
 // holds once.
 func (c *Client) ask(ctx context.Context, b batch) {
 	replies, err := c.replies(ctx, b)
-	if len(b) > 1 && isTooLarge(err) {
-		c.ask(ctx, b[:len(b)/2])
-		c.ask(ctx, b[len(b)/2:])
+	if half := len(b) / 2; half > 0 && isTooLarge(err) {
+		for _, part := range []batch{b[:half], b[half:]} {
+			part.write(ctx)
+			c.ask(ctx, part)
+		}
 		return
 	}
 	for i := range b {

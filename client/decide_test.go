@@ -15,9 +15,12 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/wire"
 )
 
 // TestACallFromQuestionToSettlement walks the whole way.
@@ -324,6 +327,12 @@ func awaitAnswers(t testing.TB, c *Client) {
 func TestBatchesAreSplit(t *testing.T) {
 	e := startEngine(t)
 	c, _ := e.client(func(o *Options) { o.Timeout = 25 * time.Second })
+	var dims []plans.Dimension
+	for w := quota.Hourly; w <= quota.Monthly; w++ {
+		dims = append(dims, plans.Dimension{Unit: quota.Tokens, Window: w}, plans.Dimension{Unit: quota.Requests, Window: w})
+	}
+	_, err := e.PutPlan(within(t), "c", dims, httpapi.Meta{}) // an answer that explains has some 3,000 bytes
+	must(t, err)
 	long := strings.Repeat("m", 250)
 	for _, tt := range []struct {
 		name string
@@ -337,7 +346,7 @@ func TestBatchesAreSplit(t *testing.T) {
 			return Question{APIKeyID: "alice", ConnectionID: "c", RequestID: fmt.Sprint(i) + "-" + long, Explain: true}
 		}},
 	} {
-		list := make([]Question, 2500)
+		list := make([]Question, 2100)
 		for i := range list {
 			list[i] = tt.make(i)
 		}
@@ -427,5 +436,45 @@ func TestOptionsAreCheckedTogether(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int64{0, 1, 1, 2, -1}, []int64{millisUp(0), millisUp(1), millisUp(1e6), millisUp(1e6 + 1), millisUp(-1e6)}); diff != "" {
 		t.Errorf("durations in ms: %s", diff)
+	}
+}
+
+// slow is a transport whose first answer takes a part of the time, and is none.
+type slow struct {
+	transport
+
+	asked [][]byte
+}
+
+func (s *slow) ask(ctx context.Context, body []byte) ([]byte, error) {
+	s.asked = append(s.asked, slices.Clone(body))
+	if len(s.asked) == 1 {
+		<-time.After(50 * time.Millisecond) // passing time is what this is about
+		return []byte(`{"error":{"code":"too-large","message":"m"}}`), nil
+	}
+	return nil, errNoResponders
+}
+
+// TestLaterMessagesWaitLess: of one deadline for all, some has passed.
+func TestLaterMessagesWaitLess(t *testing.T) {
+	b := startBroker(t)
+	o, err := Options{Conn: b.connect(), Timeout: 20 * time.Second, Logger: slog.New(slog.DiscardHandler)}.prepare()
+	must(t, err)
+	way, err := newOverNATS(&o)
+	must(t, err)
+	s := &slow{transport: way}
+	c := begin(o, s)
+	defer func() { must(t, c.Close(within(t))) }()
+	c.DecideBatch(within(t), slices.Repeat([]Question{about("r", 1)}, 1500))
+	var waits []int64
+	for _, body := range s.asked {
+		var r questions.Request
+		if err := r.Decode(body, wire.JSON); err != nil {
+			t.Fatal(err)
+		}
+		waits = append(waits, r.Questions[0].MaxWaitMs)
+	}
+	if len(waits) != 4 || slices.Max(waits[1:]) > waits[0]-45 {
+		t.Errorf("the engine may wait %d ms in four messages, of which the first took 50", waits)
 	}
 }

@@ -77,7 +77,7 @@ func connectOptions(o *Options) []nats.Option {
 	said := newSaid(o.Logger)
 	opts := []nats.Option{
 		nats.Name(o.Name), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
-		nats.ReconnectWait(reconnectWait), nats.Timeout(reconnectWait),
+		nats.ReconnectWait(reconnectWait), nats.Timeout(reconnectWait), nats.PingInterval(pingEvery),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil { // nil when we closed it
 				o.Logger.Warn("the connection to the quota engine is lost; trying again", "err", err)
@@ -105,8 +105,14 @@ func connectOptions(o *Options) []nats.Option {
 	return opts
 }
 
-// reconnectWait is how long a server that does not answer is left alone.
-const reconnectWait = time.Second
+const (
+	// reconnectWait is how long a server that does not answer is left alone.
+	reconnectWait = time.Second
+	// pingEvery makes a connection whose other end vanished without a word known for
+	// lost after three times that. Until then each question costs its time-out; with
+	// the library's two minutes that would be for six.
+	pingEvery = 5 * time.Second
+)
 
 // ask sends nothing while there is no connection: nats.go would keep the question
 // and send it when nobody waits for it any more, and it would hold what its request
