@@ -130,6 +130,9 @@ func (e *Engine) look(p *projection, qs []questions.Question, rs []questions.Rep
 			x.fill(q, r, a)
 			list.add(x)
 		default:
+			if q.Reserve && r.Err == nil && r.Reason != reasonDegraded && a.CountsLocals() {
+				r.Degraded = append(r.Degraded, degradedNoHold) // the log takes none, or did not a moment ago
+			}
 			e.note(q, a, r, &d, questions.FromView)
 		}
 	}

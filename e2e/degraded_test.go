@@ -187,8 +187,8 @@ func TestDecidersCountTogetherWhatTheLogDoesNotTake(t *testing.T) {
 		other.awaitHolding("alice", "c", want)
 	}
 	for _, p := range []*process{d.process, right} {
-		// A block needs no hold, so nothing is missing for it.
-		p.mustReply(hold("alice", "c", "maxWaitMs", 5), "block global-saturated of pool")
+		// A block needs no hold, but this one counts some that the log has not.
+		p.mustReply(hold("alice", "c", "maxWaitMs", 5), "block global-saturated of pool, degraded [no-hold]")
 	}
 
 	refuseWrites(t, d.js, false)

@@ -220,6 +220,10 @@ func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq 
 	return s.pos.Seq, s.logTime
 }
 
+// CountsLocals reports whether there are holds that the log does not have, which
+// count if they are on the pool's connections.
+func (a *Asked) CountsLocals() bool { return a.locals != nil }
+
 // forgetShared forgets what is good for one state only.
 func (a *Asked) forgetShared() { a.unlisted.pool, a.attributed = nil, attributed{} }
 
