@@ -20,6 +20,21 @@ func heldBeside(s *scene, q questions.Question) (key, total, limit quota.Amount)
 	return d.Held, d.HeldTotal, d.Limit
 }
 
+// heldIn adds up the list as it counts for a question at that instant.
+func heldIn(list map[[2]string]projector.LocalHold, q questions.Question, now int64, limit quota.Amount) (key, total quota.Amount) {
+	for _, h := range list {
+		if h.End <= now || q.Reserve && h.APIKeyID == q.APIKeyID && h.RequestID == q.RequestID {
+			continue
+		}
+		amount := min(h.Amounts[quota.Tokens], limit)
+		total += amount
+		if h.APIKeyID == q.APIKeyID || unlisted(q.APIKeyID) && unlisted(h.APIKeyID) {
+			key += amount
+		}
+	}
+	return key, total
+}
+
 func unlisted(key string) bool { return key == "carol" || key == "dave" }
 
 // TestLocalHoldsBesideAList compares with a list of them, one for each request: of
@@ -81,17 +96,7 @@ func TestLocalHoldsBesideAList(t *testing.T) {
 					q.At = at
 				}
 				gotKey, gotTotal, limit := heldBeside(s, q)
-				var wantKey, wantTotal quota.Amount
-				for _, h := range list {
-					if h.End <= at || q.Reserve && h.APIKeyID == k && h.RequestID == r {
-						continue
-					}
-					amount := min(h.Amounts[quota.Tokens], limit)
-					wantTotal += amount
-					if h.APIKeyID == k || unlisted(k) && unlisted(h.APIKeyID) {
-						wantKey += amount
-					}
-				}
+				wantKey, wantTotal := heldIn(list, q, at, limit)
 				if gotKey != wantKey || gotTotal != wantTotal || limit != 15_000 {
 					t.Fatalf("asked %+v of %+v: held %d of %d, want %d of %d; limit %d", q, list, gotKey, gotTotal, wantKey, wantTotal, limit)
 				}
