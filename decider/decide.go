@@ -49,6 +49,21 @@ func (s *scratch) room(n int) {
 	}
 }
 
+// mostListed is how many holds a question of the scratch may have room for while it
+// waits for the next call: a thousand questions with room for all of a full state's
+// would be gigabytes.
+const mostListed = 4096
+
+// keep gives the scratch of n questions back.
+func (s *scratch) keep(n int) {
+	for i := range s.asked[:n] {
+		if s.asked[i].Facts.Listed() > mostListed {
+			s.asked[i] = projector.Asked{}
+		}
+	}
+	scratches.Put(s)
+}
+
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // Decide implements natsapi.Decider and httpapi.Decider.
@@ -112,7 +127,7 @@ func (e *Engine) answering(rs []questions.Reply) *projection {
 // leaves no trace: no figure, no row.
 func (e *Engine) look(p *projection, qs []questions.Question, rs []questions.Reply, preview bool) *pending {
 	s := scratches.Get().(*scratch)
-	defer scratches.Put(s)
+	defer s.keep(len(qs))
 	s.room(len(qs))
 	clock := e.now()
 	seq, _ := p.state.Gather(qs, clock, s.asked)

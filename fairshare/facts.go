@@ -239,3 +239,8 @@ func (f *Facts) Binding(v Verdict) (u quota.Unit, w quota.Window, model string, 
 	}
 	return l.unit, l.window, model, true
 }
+
+// Listed returns how many holds the scratch of the facts has room for. It grows to
+// the most that a blocked question found; who keeps facts for later may rather let
+// large ones go.
+func (f *Facts) Listed() int { return cap(f.holds) }

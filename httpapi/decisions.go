@@ -100,6 +100,8 @@ var DecisionReasons = []string{
 // decisions lists what was answered, the newest first.
 func (a *api) decisions(w http.ResponseWriter, r *http.Request) error {
 	q := newQuery(r)
+	// A mistyped filter that is ignored would list everything.
+	q.only("decisions", "apiKeyId", "connectionId", "poolId", "decisionId", "decision", "reason", "from", "to", "before", "limit")
 	ask := DecisionQuery{
 		APIKeyID: q.id("apiKeyId"), ConnectionID: q.id("connectionId"), PoolID: q.id("poolId"), DecisionID: q.id("decisionId"),
 		Kind:   q.word("decision", questions.Allow, questions.Block, questions.WouldBlock),
