@@ -35,7 +35,7 @@ func newHoldMetrics() *holdMetrics {
 			Name: "quotashare_hold_overflow_total", Help: "Holds that found no room to wait for the log.",
 		}),
 		withdrawn: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quotashare_hold_withdrawals_total", Help: "Releases written for holds that must not stand, because their question was blocked or nobody took the answer.",
+			Name: "quotashare_hold_withdrawals_total", Help: "Releases written for holds that must not stand, because their question was blocked, nobody took the answer, or it was too large to send.",
 		}),
 		told: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quotashare_local_holds_told_total", Help: "Local holds told to the other deciders.",

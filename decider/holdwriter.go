@@ -140,11 +140,25 @@ func (w *holdWriter) withdraw(x *pending, release bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	x.fate.Store(fateDropped)
-	if !x.taken || !release || w.ended {
+	if x.taken && release {
+		w.append(releaseOf(x.ID, x.hold.APIKeyID, x.hold.RequestID, x.end))
+	}
+}
+
+// release writes the end of a hold that was answered, behind the hold. These have no
+// bound either: there are no more of them than of answers.
+func (w *holdWriter) release(y *pending) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.append(y)
+}
+
+// append queues a release, with the lock held.
+func (w *holdWriter) append(y *pending) {
+	if w.ended {
 		return
 	}
 	w.calls++
-	y := x.withdrawal()
 	y.call = w.calls
 	w.queue = append(w.queue, y)
 	w.metrics.withdrawn.Inc()

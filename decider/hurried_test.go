@@ -36,9 +36,7 @@ func TestHurriedIsWritten(t *testing.T) {
 			t.Errorf("answer %d is %+v", i, got)
 		}
 	}
-	last := held("last") // behind them
-	last.ConnectionID = "elsewhere"
-	a.folded(last)
+	a.foldedElsewhere("last")
 	b.level(a)
 	for _, r := range []*running{a, b} {
 		if r.open() != 3 || r.locally() != 0 {

@@ -99,13 +99,14 @@ func localHold(e *events.Event, now int64) *projector.LocalHold {
 	}
 }
 
-// withdrawal is the event that ends the hold, should it have been opened.
-func (x *pending) withdrawal() *pending {
+// releaseOf is the event that ends the hold of a decision, should it have been
+// opened. It is not worth writing from end on.
+func releaseOf(decisionID, apiKeyID, requestID string, end int64) *pending {
 	y := newPending()
-	y.ID, y.release, y.end = x.ID+"-withdrawn", true, x.end
+	y.ID, y.release, y.end = decisionID+"-withdrawn", true, end
 	y.body = events.Append(y.body[:0], wire.JSON, &events.Event{
-		Kind: events.Release, ID: y.ID, APIKeyID: x.hold.APIKeyID, RequestID: x.hold.RequestID,
-		DecisionID: x.ID, // another decider may hold the same request by now
+		Kind: events.Release, ID: y.ID, APIKeyID: apiKeyID, RequestID: requestID,
+		DecisionID: decisionID, // another decider may hold the same request by now
 	})
 	return y
 }

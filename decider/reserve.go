@@ -87,6 +87,16 @@ func (e *Engine) expect(c *waiting) (ok bool) {
 	return ok
 }
 
+// Release implements natsapi.Decider.
+func (e *Engine) Release(qs []questions.Question, rs []questions.Reply) {
+	end := e.now() + questions.MaxLeaseMs // no lease of theirs is longer
+	for i := range rs {
+		if rs[i].Opened {
+			e.holds.release(releaseOf(rs[i].DecisionID, qs[i].APIKeyID, rs[i].RequestID, end))
+		}
+	}
+}
+
 // conclude answers a call: by the verdicts that came, and without those that did
 // not. A fault of ours is answered too.
 func (e *Engine) conclude(c *waiting) {
@@ -139,6 +149,7 @@ func (e *Engine) answerJudged(p *projection, q *questions.Question, r *questions
 	defer scratches.Put(s)
 	d := e.again(q, &x.Asked, r, &view{seq: x.Seq, behind: behind, folded: true}, s)
 	e.note(q, &x.Asked, r, &d, x.Index)
+	r.Opened = x.Held && !x.Asked.Renews()
 }
 
 // again answers anew what was answered before, under the same ids.
@@ -197,6 +208,7 @@ func (e *Engine) judgeWithout(c *waiting, q *questions.Question, r *questions.Re
 		e.holds.withdraw(x, !older)
 	}
 	e.note(q, a, r, &d, questions.FromView)
+	r.Opened = counts && !older
 	return false
 }
 

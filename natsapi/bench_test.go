@@ -44,6 +44,8 @@ func (d allowing) Begin(qs []questions.Question, rs []questions.Reply, _ func())
 
 func (allowing) Hurry() {}
 
+func (allowing) Release([]questions.Question, []questions.Reply) {}
+
 // asker has inFlight goroutines that ask one question after the other, over one
 // connection and one subscription.
 type asker struct {

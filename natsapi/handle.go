@@ -207,10 +207,39 @@ func (s *Server) reply(c *call) {
 	if !c.request.IsArray && replies[0].Err != nil {
 		s.send(c, replies[0].Err)
 	} else {
-		c.body = c.request.Append(c.body[:0], c.enc, replies)
-		s.send(c, nil)
+		s.sent(c, s.publishAll(c, replies))
 	}
 	s.calls.Put(c)
+}
+
+// publishAll publishes the answers. Who reserved has to hear of it: what does not fit
+// is sent without dimensions, and if that does not fit either, nothing is held.
+func (s *Server) publishAll(c *call, replies []questions.Reply) error {
+	c.body = c.request.Append(c.body[:0], c.enc, replies)
+	err := s.publish(c, nil)
+	if !errors.Is(err, nats.ErrMaxPayload) || !c.reserves() {
+		return err
+	}
+	if shorten(replies, len(c.body), s.conn.MaxPayload()) {
+		c.body = c.request.Append(c.body[:0], c.enc, replies)
+		err = s.publish(c, nil)
+	}
+	if errors.Is(err, nats.ErrMaxPayload) {
+		s.decider.Release(c.request.Questions, replies)
+	}
+	return err
+}
+
+// shorten leaves the dimensions out, and reports whether there were any.
+func shorten(replies []questions.Reply, size int, limit int64) (shorter bool) {
+	detail := fmt.Sprintf("without dimensions: with them the answer has %d bytes and the broker takes %d", size, limit)
+	for i := range replies {
+		if r := &replies[i]; r.Explained && r.Err == nil {
+			r.Explained, r.Dimensions, r.Detail = false, r.Dimensions[:0], detail
+			shorter = true
+		}
+	}
+	return shorter
 }
 
 func (s *Server) count(c *call, replies []questions.Reply) {
@@ -232,27 +261,31 @@ func (s *Server) fail(c *call, e *questions.Error) {
 	s.send(c, e)
 }
 
-// send sends the body, or e in its place. It publishes through the connection:
-// Request.Respond does the same with one more allocation and lock, and costs 7 %
-// of the throughput.
-func (s *Server) send(c *call, e *questions.Error) {
-	err := s.publish(c, e)
+// send sends e in the place of an answer.
+func (s *Server) send(c *call, e *questions.Error) { s.sent(c, s.publish(c, e)) }
+
+// sent takes in what became of an answer. One that is too large is answered with that.
+func (s *Server) sent(c *call, err error) {
 	if errors.Is(err, nats.ErrMaxPayload) {
 		s.counts.Errors.Add(1)
-		err = s.publish(c, tooLarge(len(c.body), s.conn.MaxPayload()))
+		err = s.publish(c, c.tooLarge(s.conn.MaxPayload()))
 	}
 	if err != nil {
 		s.counts.Unsent.Add(1)
 	}
 }
 
-func tooLarge(size int, limit int64) *questions.Error {
-	return &questions.Error{
-		Code:    questions.CodeTooLarge,
-		Message: fmt.Sprintf("the answer has %d bytes and the broker takes %d: ask fewer questions at once, or without explain", size, limit),
+func (c *call) tooLarge(limit int64) *questions.Error {
+	message := fmt.Sprintf("the answer has %d bytes and the broker takes %d: ask fewer questions at once, or without explain", len(c.body), limit)
+	if c.reserves() {
+		message += "; the holds that it opened are released"
 	}
+	return &questions.Error{Code: questions.CodeTooLarge, Message: message}
 }
 
+// publish publishes the body, or e in its place, through the connection:
+// Request.Respond does the same with one more allocation and lock, and costs 7 % of
+// the throughput.
 func (s *Server) publish(c *call, e *questions.Error) error {
 	if e == nil && !c.typed {
 		return s.conn.Publish(c.to, c.body)

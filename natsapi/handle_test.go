@@ -287,6 +287,42 @@ func TestAnswerBeyondMaxPayload(t *testing.T) {
 	r.ask(good, nil)
 }
 
+// TestWhatIsHeldIsTold: an answer with holds is sent without dimensions when it does
+// not fit with them. If it does not fit either, nobody knows of the holds, and they end.
+func TestWhatIsHeldIsTold(t *testing.T) {
+	r := start(t, func(o *server.Options) { o.MaxPayload = 2048 }, Config{})
+	const asked = `{"apiKeyId":"k","connectionId":"c","model":"now","reserve":%v,"explain":true,"requestId":"%d"},`
+	ask := func(reserving, plain int) (*nats.Msg, []questions.Reply) {
+		all := "["
+		for i := range reserving + plain {
+			all += fmt.Sprintf(asked, i < reserving, i)
+		}
+		m := r.ask(strings.TrimSuffix(all, ",")+"]", nil)
+		replies, err := questions.ParseReplies(m.Data, wire.JSON)
+		r.must(err)
+		return m, replies
+	}
+	_, replies := ask(1, 1)
+	for i, reply := range replies {
+		if reply.Err != nil || reply.RequestID != fmt.Sprint(i) || reply.Explained || !strings.HasPrefix(reply.Detail, "without dimensions: with them the answer has 2") || !strings.HasSuffix(reply.Detail, "and the broker takes 2048") {
+			t.Errorf("reply %d is %+v", i, reply)
+		}
+	}
+	if len(replies) != 2 || len(r.decider.released) > 0 || r.server.Counts().Errors.Load() > 0 {
+		t.Errorf("%d replies, released are %q", len(replies), r.decider.released)
+	}
+	if _, replies := ask(0, 2); len(replies) != 1 || replies[0].Err == nil || !strings.HasSuffix(replies[0].Err.Message, "or without explain") {
+		t.Errorf("nothing is held: %+v", replies)
+	}
+	m, replies := ask(2, 9)
+	if len(replies) != 1 || replies[0].Err == nil || !strings.HasSuffix(replies[0].Err.Message, "or without explain; the holds that it opened are released") {
+		t.Errorf("got %s", m.Data)
+	}
+	if got := strings.Join(r.decider.released, " "); got != "0 1" || m.Header.Get("Nats-Service-Error-Code") != "413" {
+		t.Errorf("released are %q, error code %q", got, m.Header.Get("Nats-Service-Error-Code"))
+	}
+}
+
 // TestQuestionBeyondMaxPayload: the broker takes no message of 2 MB. A client
 // library refuses it itself; one that sends it all the same is told and cut off.
 func TestQuestionBeyondMaxPayload(t *testing.T) {

@@ -56,6 +56,9 @@ type Decider interface {
 	Begin(qs []questions.Question, rs []questions.Reply, done func()) (answered bool)
 	// Hurry makes all that was begun be answered at once.
 	Hurry()
+	// Release ends the holds that the answers rs to qs opened, because nobody is told
+	// of them. It does not wait.
+	Release(qs []questions.Question, rs []questions.Reply)
 }
 
 // Config is what a Server needs.

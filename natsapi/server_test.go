@@ -65,9 +65,10 @@ type echoing struct {
 	waiting  chan struct{} // gets one when a question begins to wait
 	advanced chan struct{} // closed by advance
 
-	mu    sync.Mutex
-	begun context.Context // of what was begun and not hurried
-	hurry context.CancelCauseFunc
+	mu       sync.Mutex
+	released []string        // requests
+	begun    context.Context // of what was begun and not hurried
+	hurry    context.CancelCauseFunc
 }
 
 func newEchoing() *echoing {
@@ -82,7 +83,12 @@ func (d *echoing) Begin(qs []questions.Question, rs []questions.Reply, done func
 		panic("on demand")
 	}
 	if qs[0].Model == "now" {
-		rs[0].Reason = "now"
+		for i := range rs {
+			q, r := &qs[i], &rs[i]
+			r.Allow, r.Reason, r.HTTPStatus, r.RequestID = true, "now", 200, q.RequestID
+			r.AsOf.Time = quota.MinInstant
+			r.Opened, r.Explained, r.Dimensions = q.Reserve, q.Explain, make([]questions.Dimension, 5)
+		}
 		return true
 	}
 	d.mu.Lock()
@@ -104,6 +110,17 @@ func (d *echoing) Hurry() {
 	d.begun, d.hurry = context.WithCancelCause(context.Background())
 }
 
+// Release notes what was opened.
+func (d *echoing) Release(qs []questions.Question, rs []questions.Reply) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range rs {
+		if rs[i].Opened {
+			d.released = append(d.released, qs[i].RequestID)
+		}
+	}
+}
+
 func (d *echoing) advance(seq uint64) {
 	d.applied.Store(seq)
 	close(d.advanced)
@@ -118,7 +135,9 @@ func (d *echoing) Decide(ctx context.Context, qs []questions.Question, rs []ques
 	for i := range qs {
 		q, r := &qs[i], &rs[i]
 		r.Allow, r.Reason, r.HTTPStatus, r.RequestID = true, q.Model, 200, q.RequestID
-		r.Explained = q.Explain
+		if r.Explained = q.Explain; q.Explain {
+			r.Dimensions = make([]questions.Dimension, 5)
+		}
 		switch {
 		case q.APIKeyID == "panic":
 			panic("on demand")

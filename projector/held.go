@@ -218,6 +218,9 @@ func (s *State) HoldOpen(apiKeyID, requestID string) bool {
 	return s.holds.byID[request] != 0
 }
 
+// Renews reports whether a hold of the request was open, which is not counted here.
+func (a *Asked) Renews() bool { return a.reader.without != 0 }
+
 // HoldStats are figures of the open holds.
 type HoldStats struct {
 	Open     int

@@ -85,6 +85,7 @@ type Reply struct {
 	Detail       string
 	Dimensions   []Dimension // none = not asked for, unless Explained
 	Explained    bool        // dimensions are shown even when there are none
+	Opened       bool        // it opened a hold, where none of the request was open; is not sent
 }
 
 // Error is a question that cannot be answered.
