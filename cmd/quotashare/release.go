@@ -65,7 +65,7 @@ func (r *releaseCmd) say(w io.Writer, answer []byte) (first error) {
 		id := configfile.Show(r.Requests[i])
 		switch {
 		case result.Error == nil:
-			fmt.Fprintf(w, "%s is given up, as of event %d\n", id, result.Seq)
+			fmt.Fprintf(w, "%s is given up, as of event %d; what was held under that name, if anything, is free\n", id, result.Seq)
 		case first == nil:
 			first = fmt.Errorf("%s: %w", id, result.Error)
 		}
