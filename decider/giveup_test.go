@@ -15,11 +15,11 @@ func TestNothingStandsOfWhatWasBlocked(t *testing.T) {
 	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
 	oneLimit(r, 1_000_000, func(p *plans.Pool) { p.OnDegraded = plans.Closed })
 	want, blocked := 1, 0
-	for call := range 240 {
-		qs := make([]questions.Question, 300)
+	for call := range 50 {
+		qs := make([]questions.Question, 1000)
 		for i := range qs {
 			qs[i] = held(fmt.Sprintf("%d-%d", call, i))
-			qs[i].MaxWaitMs = int64(1 + call%4)
+			qs[i].MaxWaitMs = int64(2 + call%3)
 		}
 		for _, got := range r.askAll(qs...) {
 			if got.Allow {
