@@ -178,7 +178,7 @@ func TestAHoldIsRecordedAtItsPlace(t *testing.T) {
 		t.Fatalf("recorded are %v", lined(list))
 	}
 	asked := q
-	asked.RequestID = held.DecisionID
+	asked.RequestID, held.Opened = held.DecisionID, false // that is in no row
 	want := questions.Record{Time: now.ms(), Count: 1, ConnectionID: "c", PoolID: "p", Process: r.Process(), Question: asked, Reply: held}
 	if diff := cmp.Diff(want, list[1], cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("the hold (-want +got):\n%s", diff)
