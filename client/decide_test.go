@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -243,6 +242,27 @@ func TestMaxWaitLeavesTimeForTheWay(t *testing.T) {
 	}
 }
 
+// TestAHoldIsForOneRequest: unless it says otherwise.
+func TestAHoldIsForOneRequest(t *testing.T) {
+	for _, tt := range []struct {
+		reserve  bool
+		estimate Amounts
+		want     quota.Amount
+	}{
+		{true, Amounts{Tokens: 5}, 1000},
+		{true, Amounts{Requests: 2}, 2000},
+		{true, Amounts{NoRequests: true}, 0},
+		{false, Amounts{Tokens: 5}, 0},
+	} {
+		q := Question{APIKeyID: "alice", ConnectionID: "c", Reserve: tt.reserve, Estimate: tt.estimate}
+		f, err := q.form()
+		must(t, err)
+		if got := f.Estimate[quota.Requests]; got != tt.want {
+			t.Errorf("%+v: %d requests, want %d", tt, got, tt.want)
+		}
+	}
+}
+
 // TestTheSoonerDeadlineCounts: of the options and of the context.
 func TestTheSoonerDeadlineCounts(t *testing.T) {
 	b := startBroker(t)
@@ -340,7 +360,7 @@ func TestBatchesAreSplit(t *testing.T) {
 	}{
 		{"many", func(i int) Question { return Question{APIKeyID: "alice", ConnectionID: "c", RequestID: fmt.Sprint(i)} }},
 		{"long", func(i int) Question {
-			return Question{APIKeyID: long, ConnectionID: long, Model: long, RequestID: fmt.Sprint(i)}
+			return Question{APIKeyID: long, ConnectionID: long, Model: long, RequestID: fmt.Sprint(i) + "-" + long}
 		}},
 		{"long answers", func(i int) Question {
 			return Question{APIKeyID: "alice", ConnectionID: "c", RequestID: fmt.Sprint(i) + "-" + long, Explain: true}
@@ -420,22 +440,6 @@ func TestWhatTheBrokerForbidsIsSaidOnce(t *testing.T) {
 	if l.count("refuses something") != 1 {
 		text, _ := l.now()
 		t.Errorf("said\n%s", text)
-	}
-}
-
-func TestOptionsAreCheckedTogether(t *testing.T) {
-	_, err := New(Options{Timeout: -1, MaxEvents: -1, MaxBytes: -1})
-	for _, field := range []string{"URL", "Timeout", "MaxEvents", "MaxBytes"} {
-		if err == nil || !strings.Contains(err.Error(), "options."+field) {
-			t.Errorf("%v: nothing about %s", err, field)
-		}
-	}
-	_, err = New(Options{URL: "nats://x", Conn: new(nats.Conn), Token: "t"})
-	if err == nil || !strings.Contains(err.Error(), "options.URL") || !strings.Contains(err.Error(), "options.Conn") {
-		t.Errorf("both ways to the broker: %v", err)
-	}
-	if diff := cmp.Diff([]int64{0, 1, 1, 2, -1}, []int64{millisUp(0), millisUp(1), millisUp(1e6), millisUp(1e6 + 1), millisUp(-1e6)}); diff != "" {
-		t.Errorf("durations in ms: %s", diff)
 	}
 }
 

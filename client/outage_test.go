@@ -12,38 +12,33 @@ import (
 	"github.com/quotashare/quotashare/events"
 )
 
-// TestBrokerGoesAndComes: what is published before, while it is away, and after, is in
-// the log once, in the order of each publisher, and counted by the engine.
+// TestBrokerGoesAndComes: what is published before, as it goes, while it is away, and
+// after, is in the log once, in the order of each publisher, and counted by the engine.
 func TestBrokerGoesAndComes(t *testing.T) {
 	e := startEngine(t)
 	c, said := e.client(nil)
-	const publishers, each = 8, 400
-	var all sync.WaitGroup
-	var done [publishers]chan int
-	for p := range publishers {
-		done[p] = make(chan int, each)
-		all.Go(func() {
-			for i := range each {
-				if err := c.Publish(used(fmt.Sprintf("%d-%d", p, i))); err != nil {
-					t.Error(err)
-				}
-				done[p] <- i
-				if i%100 == 50 { // what follows is published later, with the broker away or back
-					decide(t, c, Question{APIKeyID: "alice", ConnectionID: "c"})
-				}
-			}
-		})
+	const publishers, rounds, each = 8, 3, 200
+	var sent [publishers]int
+	publish := func(p, n int) {
+		for range n {
+			mustToo(t, c.Publish(used(fmt.Sprintf("%d-%d", p, sent[p]))))
+			sent[p]++
+		}
 	}
-	for range 3 {
+	for range rounds {
+		var all sync.WaitGroup
+		publish(0, 1) // under way, with all others behind it
 		for p := range publishers {
-			<-done[p]
+			all.Go(func() { publish(p, each) })
 		}
 		e.stop()
-		must(t, c.Publish(used("")))
-		said.await(t, "the connection to the quota engine is lost")
+		all.Wait()
+		for p := range publishers {
+			publish(p, each)
+		}
 		e.start()
 	}
-	all.Wait()
+	said.await(t, "the connection to the quota engine is lost")
 	e.folded(c)
 	nc := e.connect()
 	counted, next := 0, map[string]int{}
@@ -53,7 +48,7 @@ func TestBrokerGoesAndComes(t *testing.T) {
 			var p string
 			var i int
 			if _, err := fmt.Sscanf(x.ID, "%1s-%d", &p, &i); err != nil {
-				continue
+				t.Fatal(err)
 			}
 			if i != next[p] {
 				t.Fatalf("publisher %s: %d in the place of %d", p, i, next[p])
@@ -61,7 +56,7 @@ func TestBrokerGoesAndComes(t *testing.T) {
 			next[p]++
 		}
 	}
-	const want = publishers*each + 3
+	const want = rounds * (1 + 2*publishers*each)
 	if s := c.Stats(); counted != want || s.Stored != want || s.Published != want || s.Lost+s.TooLarge+s.Full != 0 {
 		t.Errorf("%d events in the log, want %d; counted %+v", counted, want, s)
 	}
@@ -162,10 +157,10 @@ func TestManyAtOnce(t *testing.T) {
 					t.Errorf("%+v, %v", d, err)
 				case !d.Allow:
 				case i%4 == 0:
-					must(t, c.Release(d.Hold))
+					mustToo(t, c.Release(d.Hold))
 				default:
-					must(t, c.Renew(d.Hold))
-					must(t, c.Settle(d.Hold, Amounts{Tokens: 1}))
+					mustToo(t, c.Renew(d.Hold))
+					mustToo(t, c.Settle(d.Hold, Amounts{Tokens: 1}))
 					settled.Add(1)
 				}
 				_ = c.Stats()

@@ -385,7 +385,7 @@ func TestFlushWaitsForWhatThereIs(t *testing.T) {
 	}
 	must(t, c.Release(Hold{APIKeyID: "alice", RequestID: "r"}))
 	var flushed sync.WaitGroup
-	flushed.Go(func() { must(t, c.Flush(within(t))) })
+	flushed.Go(func() { mustToo(t, c.Flush(within(t))) })
 	awaitFlush(t, c)
 	must(t, c.Publish(used("")))
 	g.verdicts <- pass

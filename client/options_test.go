@@ -1,0 +1,25 @@
+package client
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+)
+
+func TestOptionsAreCheckedTogether(t *testing.T) {
+	_, err := New(Options{Timeout: -1, MaxEvents: -1, MaxBytes: -1})
+	for _, field := range []string{"URL", "Timeout", "MaxEvents", "MaxBytes"} {
+		if err == nil || !strings.Contains(err.Error(), "options."+field) {
+			t.Errorf("%v: nothing about %s", err, field)
+		}
+	}
+	_, err = New(Options{URL: "nats://x", Conn: new(nats.Conn), Token: "t"})
+	if err == nil || !strings.Contains(err.Error(), "options.URL") || !strings.Contains(err.Error(), "options.Conn") {
+		t.Errorf("both ways to the broker: %v", err)
+	}
+	if diff := cmp.Diff([]int64{0, 1, 1, 2, -1}, []int64{millisUp(0), millisUp(1), millisUp(1e6), millisUp(1e6 + 1), millisUp(-1e6)}); diff != "" {
+		t.Errorf("durations in ms: %s", diff)
+	}
+}
