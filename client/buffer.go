@@ -125,7 +125,7 @@ func (b *buffer) take(room int) (more, ended bool) {
 // fitting returns how many go into an array of that many bytes: at least one, which
 // the log may find too large by itself.
 func fitting(q []waiting, room int) int {
-	room -= len("[]")
+	room -= len("[") // each has a comma behind it, the last one the ]
 	for n := range q {
 		room -= len(q[n].body) + len(",")
 		if n > 0 && (room < 0 || n == events.MaxEvents) {

@@ -103,7 +103,7 @@ func maxWait(ctx context.Context, asked time.Duration) int64 {
 
 // fit returns how many of the questions go into one message: at least one.
 func (b batch) fit(room int) int {
-	room -= len("[]")
+	room -= len("[") // each has a comma behind it, the last one the ]
 	for n := range b {
 		room -= len(b[n].body) + len(",")
 		if n > 0 && (room < 0 || n == questions.MaxItems) {

@@ -286,6 +286,21 @@ func byLength(a, b string) int {
 	return strings.Compare(a, b)
 }
 
+// TestAMessageIsAsFullAsItCanBe: of events, and of questions.
+func TestAMessageIsAsFullAsItCanBe(t *testing.T) {
+	const each = 97
+	q, b := make([]waiting, 20), make(batch, 20)
+	for i := range q {
+		q[i].body, b[i].body = make([]byte, each), make([]byte, each)
+	}
+	for room := range 2200 {
+		want := min(max(1, (room-1)/(each+1)), len(q)) // n of them have n*each bytes, n-1 commas and two brackets
+		if n, m := fitting(q, room), b.fit(room); n != want || m != want {
+			t.Fatalf("%d events and %d questions in %d bytes, want %d", n, m, room, want)
+		}
+	}
+}
+
 // TestMessagesFitTheBroker: what is known to be too large is not tried.
 func TestMessagesFitTheBroker(t *testing.T) {
 	c, g, _, _ := gatedClient(t, nil)
