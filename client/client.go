@@ -16,6 +16,7 @@ type Client struct {
 	ids    *ids
 	said   *said
 	counts counts
+	calls  calls
 	bad    atomic.Uint64 // events that were malformed
 	buffer *buffer
 	end    *ending
@@ -114,6 +115,7 @@ func (c *Client) Close(ctx context.Context) error {
 func (c *Client) Stats() Stats {
 	var s Stats
 	c.counts.fill(&s)
+	c.calls.fill(&s)
 	c.buffer.fill(&s)
 	s.Malformed = c.bad.Load()
 	return s

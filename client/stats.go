@@ -25,6 +25,14 @@ type Stats struct {
 	Full         uint64 // refused: there was no room
 	Malformed    uint64 // refused: no such event
 
+	// Calls that Middleware passed on, by how they ended. The rest of Calls are under
+	// way.
+	Calls     uint64
+	Settled   uint64 // charged
+	Estimated uint64 // of Settled: what was cut before it stated its usage
+	Released  uint64 // nothing came, or the provider refused
+	Renewed   uint64 // leases
+
 	Messages uint64 // of events that the log has
 	Retries  uint64 // messages tried again
 }
@@ -50,6 +58,11 @@ func (s *Stats) Each(yield func(name string, value uint64)) {
 	yield("waiting_bytes", uint64(s.WaitingBytes))
 	yield("full", s.Full)
 	yield("malformed", s.Malformed)
+	yield("calls", s.Calls)
+	yield("settled", s.Settled)
+	yield("estimated", s.Estimated)
+	yield("released", s.Released)
+	yield("renewed", s.Renewed)
 	yield("messages", s.Messages)
 	yield("retries", s.Retries)
 }
@@ -69,6 +82,15 @@ type counts struct {
 	allowed, blocked, failedOpen, failedClosed, invalid atomic.Uint64
 	deprioritized, degraded                             atomic.Uint64
 	failures                                            [len(causes)]atomic.Uint64
+}
+
+// calls are the counters of Middleware.
+type calls struct{ begun, settled, estimated, released, renewed atomic.Uint64 }
+
+// fill reads the ends before the beginnings, so that no more have ended than begun.
+func (c *calls) fill(s *Stats) {
+	s.Estimated, s.Settled, s.Released = c.estimated.Load(), c.settled.Load(), c.released.Load()
+	s.Renewed, s.Calls = c.renewed.Load(), c.begun.Load()
 }
 
 func (c *counts) decided(d *Decision) {

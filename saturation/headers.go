@@ -140,16 +140,13 @@ var families = [...]string{
 func pick(headers map[string]string) fields {
 	var all fields
 	for name, value := range headers {
-		if !mayTell(name) {
+		if !Tells(name) {
 			continue
 		}
-		lower := strings.ToLower(name)
-		if slices.ContainsFunc(families[:], func(f string) bool { return strings.HasPrefix(lower, f) }) {
-			if all == nil {
-				all = make(fields, 0, 16) // a response without limits costs nothing
-			}
-			all = append(all, field{lower, strings.TrimSpace(value)})
+		if all == nil {
+			all = make(fields, 0, 16) // a response without limits costs nothing
 		}
+		all = append(all, field{strings.ToLower(name), strings.TrimSpace(value)})
 	}
 	slices.SortFunc(all, func(a, b field) int {
 		if c := strings.Compare(a.name, b.name); c != 0 {
@@ -158,6 +155,16 @@ func pick(headers map[string]string) fields {
 		return strings.Compare(a.value, b.value)
 	})
 	return all
+}
+
+// Tells reports whether a header of this name may tell about limits. The others, and
+// cookies among them, need not leave a gateway.
+func Tells(name string) bool {
+	if !mayTell(name) {
+		return false
+	}
+	lower := strings.ToLower(name)
+	return slices.ContainsFunc(families[:], func(f string) bool { return strings.HasPrefix(lower, f) })
 }
 
 // mayTell reports whether one of families begins like name. Most headers do

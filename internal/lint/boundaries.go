@@ -33,7 +33,7 @@ var Boundaries = []Boundary{
 	{"projector/jetsource", words("events", "projector"), "the source reads messages, not what is in them"},
 	{"projector/storetest", words("projector", "events", "wire", "quota"), "one suite for every store, so none is known here"},
 	{"natsapi", words("questions", "wire"), "a door carries questions and judges nothing"},
-	{"client", words("quota", "wire", "events", "questions"), "gateways of others are built with it, and it brings the forms along and no engine"},
+	{"client", words("quota", "wire", "events", "questions", "saturation", "dialect"), "gateways of others are built with it, and it brings the forms along and no engine"},
 	{"httpapi", words("events", "plans", "questions", "usage", "wire", "quota"), "a door carries documents and judges nothing"},
 	{"httpapi/openapitest", nil, "it holds a server to its document, and knows neither"},
 	{"ingest", words("events"), "the log stores bytes, and knows of events only the names of their subjects"},

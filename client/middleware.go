@@ -1,0 +1,161 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/quotashare/quotashare/dialect"
+)
+
+// Middleware is an http.RoundTripper for the calls that a gateway makes to its
+// providers. It asks before each call of an API that uses tokens, and publishes after
+// it what the call used and what the provider said about its limits:
+//
+//	proxy := &httputil.ReverseProxy{
+//		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(upstream) },
+//		Transport: &client.Middleware{Client: c, Call: func(r *http.Request) client.Call {
+//			return client.Call{APIKeyID: keyOf(r), ConnectionID: "kimi-1", Provider: "kimi"}
+//		}},
+//		FlushInterval: -1,
+//	}
+//
+// # Before
+//
+// The request is held: one request, and the tokens that it may use at most. A block
+// is answered here, in the words of the API that was called (dialect.Refusal), and
+// the provider is not called. What passes but should give way to others has the
+// header HeaderDeprioritize, and DecisionOf tells Base and whoever gets the response
+// all of the decision.
+//
+// # After
+//
+// The body passes as it comes, and is read on its way. At its end what it states is
+// published: the hold is settled. A body that was cut, by whomever, is charged what is
+// known of it, marked as an estimate. When nothing came, or the provider refused, the
+// hold is released and nothing is charged. The lease of the hold is renewed while
+// the call lasts. So a response has to be read to its end or closed, as always.
+//
+// A chat stream is asked to state its usage, which its client does not see when it did
+// not ask for it itself. Responses are asked for without compression.
+//
+// Calls of other APIs pass as they are, and leave no trace.
+type Middleware struct {
+	Client *Client
+	Base   http.RoundTripper // nil = http.DefaultTransport
+
+	// Call says what the request does not: whose it is and where it goes. It is called
+	// once for each request, maybe by many at once.
+	Call func(*http.Request) Call
+
+	Lease   time.Duration // of holds, 1 s to 1 h; 0 = DefaultLease. Renewed at a third of it
+	MaxBody int64         // bytes of a request; 0 = DefaultMaxBody
+}
+
+// Call is what the middleware must be told of a request.
+type Call struct {
+	APIKeyID     string
+	ConnectionID string
+	Provider     string
+	API          dialect.API // 0 = what method and path of the request say
+	// MaxOutput bounds the tokens that are held for the answer. 0 holds as many as the
+	// request allows it, which of some clients is always the model's maximum.
+	MaxOutput int64
+}
+
+// Defaults of Middleware.
+const (
+	DefaultLease   = 5 * time.Minute
+	DefaultMaxBody = 32 << 20 // what Anthropic takes (platform.claude.com/docs/en/api/errors)
+)
+
+// Headers that the middleware sets.
+const (
+	HeaderDecision     = "Quota-Decision-Id"  // of the response
+	HeaderDeprioritize = "Quota-Deprioritize" // "true", of the request to the provider and of the response
+)
+
+// decisionKey is the decision's place in a context.
+type decisionKey struct{}
+
+// DecisionOf returns the decision on the request whose context it is. Base is called
+// with such a context, and a response's Request has one.
+func DecisionOf(ctx context.Context) (Decision, bool) {
+	d, ok := ctx.Value(decisionKey{}).(Decision)
+	return d, ok
+}
+
+// RoundTrip implements http.RoundTripper. Its errors are those of Base, and of reading
+// the request.
+func (m *Middleware) RoundTrip(req *http.Request) (*http.Response, error) {
+	call := m.Call(req)
+	if call.API == 0 {
+		call.API, _ = dialect.Of(req.Method, req.URL.Path)
+	}
+	if !call.API.Metered() {
+		return m.base().RoundTrip(req)
+	}
+	out, err := m.outgoing(req, call.API)
+	if err != nil {
+		return m.misread(req, call.API, err)
+	}
+	d, err := m.Client.Decide(req.Context(), m.question(&call, &out.facts))
+	switch {
+	case err != nil:
+		return answer(req, dialect.Refusal{Status: http.StatusBadRequest, Message: err.Error()}, call.API, nil), nil
+	case !d.Allow:
+		return answer(req, refusal(&d), call.API, &d), nil
+	}
+	f := m.take(call, out.facts.PromptTokens, d.Hold)
+	if err := req.Context().Err(); err != nil { // gone while it waited for the answer
+		f.release()
+		return nil, err
+	}
+	resp, err := m.base().RoundTrip(out.request(req, &d))
+	if err != nil {
+		f.release()
+		return nil, err
+	}
+	m.Client.observe(&call, resp)
+	mark(resp.Header, &d)
+	f.follow(resp, out.asked)
+	return resp, nil
+}
+
+func (m *Middleware) base() http.RoundTripper {
+	if m.Base == nil {
+		return http.DefaultTransport
+	}
+	return m.Base
+}
+
+func (m *Middleware) lease() time.Duration {
+	if m.Lease == 0 {
+		return DefaultLease
+	}
+	return m.Lease
+}
+
+// question asks for what the request may use at most.
+func (m *Middleware) question(call *Call, facts *dialect.Request) Question {
+	held := *facts
+	if call.MaxOutput > 0 {
+		held.MaxOutput = min(held.MaxOutput, call.MaxOutput)
+	}
+	return Question{
+		APIKeyID: call.APIKeyID, ConnectionID: call.ConnectionID, Model: facts.Model,
+		Estimate: Amounts{Requests: 1, Tokens: held.Estimate()}, Reserve: true, Lease: m.lease(),
+	}
+}
+
+// mark tells the caller of the decision.
+func mark(h http.Header, d *Decision) {
+	h.Del(HeaderDecision)
+	h.Del(HeaderDeprioritize)
+	if d.DecisionID != "" {
+		h.Set(HeaderDecision, d.DecisionID)
+	}
+	if d.Deprioritize {
+		h.Set(HeaderDeprioritize, "true")
+	}
+}
