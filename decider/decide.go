@@ -49,17 +49,21 @@ func (s *scratch) room(n int) {
 	}
 }
 
-// mostListed is how many holds a question of the scratch may have room for while it
-// waits for the next call: a thousand questions with room for all of a full state's
-// would be gigabytes.
+// mostListed is how many holds a question may have room for that waits to be used
+// again: a thousand questions with room for all of a full state's would be gigabytes.
 const mostListed = 4096
+
+// slim lets go of what a question has gathered when it is large.
+func slim(a *projector.Asked) {
+	if a.Facts.Listed() > mostListed {
+		*a = projector.Asked{}
+	}
+}
 
 // keep gives the scratch of n questions back.
 func (s *scratch) keep(n int) {
 	for i := range s.asked[:n] {
-		if s.asked[i].Facts.Listed() > mostListed {
-			s.asked[i] = projector.Asked{}
-		}
+		slim(&s.asked[i])
 	}
 	scratches.Put(s)
 }

@@ -60,6 +60,7 @@ func newPending() *pending {
 func (x *pending) disown() {
 	if x.owners.Add(-1) == 0 {
 		x.hold, x.of = events.Event{}, nil
+		slim(&x.Asked)
 		pendings.Put(x)
 	}
 }

@@ -179,7 +179,8 @@ func (e *Engine) answerWithout(c *waiting, q *questions.Question, r *questions.R
 func (e *Engine) judgeWithout(c *waiting, q *questions.Question, r *questions.Reply, x *pending) (came bool) {
 	p := c.p
 	s := scratches.Get().(*scratch)
-	defer scratches.Put(s)
+	s.room(1)
+	defer s.keep(1)
 	e.locally.Lock()
 	defer e.locally.Unlock()
 	now := e.now()
