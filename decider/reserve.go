@@ -47,10 +47,14 @@ func (e *Engine) reserve(ctx context.Context, p *projection, qs []questions.Ques
 			x.lost = true
 		}
 	case e.expect(c) && e.waiters.add(c):
-		if e.holds.put(first) || !e.waiters.remove(c) { // else its time is over, and it is being answered
+		if e.holds.put(first) {
 			return c
 		}
+		answered := !e.waiters.remove(c) // its time is over, and it is being answered
 		e.unwritten(first)
+		if answered {
+			return c
+		}
 	default:
 		c.unqueued = true
 		e.unwritten(first)
