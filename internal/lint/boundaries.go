@@ -48,6 +48,7 @@ var Boundaries = []Boundary{
 		"quota", "wire", "windows", "events", "plans", "fairshare", "questions", "projector", "projector/memstore",
 		"projector/pebblestore", "projector/jetsource", "httpapi", "ingest", "decider",
 	), "it measures what a program is put together from, and only programs know it"},
+	{"fakeprovider", words("dialect", "wire"), "a provider knows its own dialect, and nothing of who asks before it is called"},
 	{"internal/lint", nil, "the rules of the house judge all and use none"},
 }
 
