@@ -1,0 +1,489 @@
+package client
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/nats-io/nats.go"
+
+	"github.com/quotashare/quotashare/dialect"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/quota"
+)
+
+// passing is a gateway of the fewest lines, between an engine and a provider.
+type passing struct {
+	*engine
+	c    *Client
+	said *lines
+	mid  *Middleware
+	http *http.Client
+	url  string
+}
+
+// startPassing has alice's calls go to a provider, on a plan of 1,000 tokens an hour.
+func startPassing(t *testing.T, provider http.HandlerFunc) *passing {
+	t.Helper()
+	p := &passing{engine: startEngine(t)}
+	p.c, p.said = p.client(nil)
+	upstream := httptest.NewServer(provider)
+	t.Cleanup(upstream.Close)
+	p.url = upstream.URL
+	base := &http.Transport{}
+	t.Cleanup(base.CloseIdleConnections)
+	p.mid = &Middleware{Client: p.c, Base: base, Call: func(r *http.Request) Call {
+		return Call{APIKeyID: "alice", ConnectionID: "c", Provider: "kimi"}
+	}}
+	p.http = &http.Client{Transport: p.mid}
+	return p
+}
+
+// call makes a call of an API.
+func (p *passing) call(path, body string) *http.Response {
+	p.t.Helper()
+	req, err := http.NewRequestWithContext(within(p.t), http.MethodPost, p.url+path, strings.NewReader(body))
+	must(p.t, err)
+	return p.do(req)
+}
+
+func (p *passing) do(req *http.Request) *http.Response {
+	p.t.Helper()
+	resp, err := p.http.Do(req)
+	must(p.t, err)
+	p.t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+// read reads a response to its end.
+func read(t testing.TB, resp *http.Response) string {
+	t.Helper()
+	body, err := io.ReadAll(resp.Body)
+	must(t, err)
+	must(t, resp.Body.Close())
+	return string(body)
+}
+
+// listen gets what is published on a subject from now on.
+func (p *passing) listen(subject string) *nats.Subscription {
+	p.t.Helper()
+	nc := p.connect()
+	sub, err := nc.SubscribeSync(subject)
+	must(p.t, err)
+	must(p.t, nc.Flush()) // the broker knows of it
+	return sub
+}
+
+// counted is what alice has used, and what is held, in tokens.
+func (p *passing) counted() (consumed, held int64) {
+	p.t.Helper()
+	p.folded(p.c)
+	d := decide(p.t, p.c, Question{APIKeyID: "alice", ConnectionID: "c", Explain: true})
+	scale := quota.Tokens.Scale()
+	return int64(d.Dimensions[0].Consumed) / scale, int64(d.Dimensions[0].HeldTotal) / scale
+}
+
+// expect compares what was counted.
+func (p *passing) expect(consumed, held int64) {
+	p.t.Helper()
+	if c, h := p.counted(); c != consumed || h != held {
+		p.t.Errorf("consumed %d tokens, held %d; want %d and %d", c, h, consumed, held)
+	}
+}
+
+// ended compares how the calls ended.
+func (p *passing) ended(settled, estimated, released uint64) {
+	p.t.Helper()
+	s := p.c.Stats()
+	if s.Settled != settled || s.Estimated != estimated || s.Released != released || s.Calls != settled+released {
+		p.t.Errorf("settled %d, estimated %d, released %d of %d calls; want %d, %d and %d",
+			s.Settled, s.Estimated, s.Released, s.Calls, settled, estimated, released)
+	}
+}
+
+const (
+	hello = `{"model":"m","max_tokens":100,"messages":[{"role":"user","content":"12345678"}]}`
+	whole = `{"model":"m","choices":[{"message":{"content":"hi"}}],"usage":{"prompt_tokens":11,"completion_tokens":4,"total_tokens":15}}`
+)
+
+// helloPrompt is the estimate of hello's prompt.
+func helloPrompt(t testing.TB) int64 {
+	t.Helper()
+	r, err := dialect.Read(dialect.Chat, []byte(hello))
+	must(t, err)
+	return r.PromptTokens
+}
+
+// chunk is a piece of a chat stream.
+func chunk(text string) string {
+	return fmt.Sprintf(`data: {"model":"m","choices":[{"delta":{"content":%q}}],"usage":null}`+"\n\n", text)
+}
+
+const (
+	last = `data: {"model":"m","choices":[],"usage":{"prompt_tokens":11,"completion_tokens":4,"total_tokens":15}}` + "\n\n"
+	done = "data: [DONE]\n\n"
+)
+
+func TestACallIsHeldAndCharged(t *testing.T) {
+	var p *passing
+	p = startPassing(t, func(w http.ResponseWriter, r *http.Request) {
+		if _, held := p.counted(); held != helloPrompt(t)+100 {
+			t.Errorf("%d tokens are held while the provider works", held)
+		}
+		if got := r.Header.Get("Accept-Encoding"); got != "identity" {
+			t.Errorf("asked for encoding %q", got)
+		}
+		_, _ = io.WriteString(w, whole)
+	})
+	resp := p.call("/v1/chat/completions", hello)
+	if got := read(t, resp); got != whole {
+		t.Errorf("the body is %s", got)
+	}
+	if d, ok := DecisionOf(resp.Request.Context()); !ok || d.DecisionID == "" || resp.Header.Get(HeaderDecision) != d.DecisionID {
+		t.Errorf("decision %+v, header %q", d, resp.Header.Get(HeaderDecision))
+	}
+	p.expect(15, 0)
+	p.ended(1, 0, 0)
+}
+
+func TestHeldIsWhatTheCallMaySpend(t *testing.T) {
+	var p *passing
+	p = startPassing(t, func(w http.ResponseWriter, _ *http.Request) {
+		if _, held := p.counted(); held != helloPrompt(t)+7 {
+			t.Errorf("%d tokens are held", held)
+		}
+		_, _ = io.WriteString(w, whole)
+	})
+	p.mid.Call = func(*http.Request) Call {
+		return Call{APIKeyID: "alice", ConnectionID: "c", API: dialect.Chat, MaxOutput: 7}
+	}
+	read(t, p.call("/of/another/path", hello))
+	p.expect(15, 0)
+}
+
+func TestABlockDoesNotReachTheProvider(t *testing.T) {
+	p := startPassing(t, func(http.ResponseWriter, *http.Request) { t.Error("the provider was called") })
+	must(t, p.c.Publish(Consumption{APIKeyID: "alice", ConnectionID: "c", Cost: Amounts{Tokens: 1000}}))
+	p.folded(p.c)
+	resp := p.call("/v1/messages", hello)
+	body := read(t, resp)
+	d, _ := DecisionOf(resp.Request.Context())
+	if resp.StatusCode != 429 || resp.Header.Get("Retry-After") == "" || resp.Header.Get("X-Should-Retry") != "false" ||
+		!strings.HasPrefix(body, `{"type":"error","error":{"type":"rate_limit_error","message":"`) || !strings.Contains(body, d.DecisionID) ||
+		d.DecisionID == "" || resp.Header.Get(HeaderDecision) != d.DecisionID {
+		t.Errorf("%d %v %s", resp.StatusCode, resp.Header, body)
+	}
+	p.expect(1000, 0)
+	p.ended(0, 0, 0)
+}
+
+func TestAStreamIsReadOnItsWay(t *testing.T) {
+	p := startPassing(t, func(w http.ResponseWriter, r *http.Request) {
+		sent, err := io.ReadAll(r.Body)
+		mustToo(t, err)
+		if !bytes.Contains(sent, []byte(`"include_usage":true`)) || r.ContentLength != int64(len(sent)) {
+			t.Errorf("the provider got %d bytes, %s", r.ContentLength, sent)
+		}
+		_, _ = io.WriteString(w, chunk("hi")+chunk("!")+last+done)
+	})
+	got := read(t, p.call("/v1/chat/completions", strings.Replace(hello, "{", `{"stream":true,`, 1)))
+	want := strings.ReplaceAll(chunk("hi")+chunk("!"), `,"usage":null`, "") + done
+	if got != want {
+		t.Errorf("the client got\n%s\nwant\n%s", got, want)
+	}
+	p.expect(15, 0)
+}
+
+// Nothing is held back: the provider sends a piece only when the client has had the
+// one before.
+func TestAStreamIsNotHeldBack(t *testing.T) {
+	had := make(chan struct{})
+	for _, asks := range []string{`{"stream":true,`, `{"stream":true,"stream_options":{"include_usage":true},`} {
+		p := startPassing(t, func(w http.ResponseWriter, r *http.Request) {
+			for range 3 {
+				_, _ = io.WriteString(w, chunk("hi"))
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case <-had:
+				case <-r.Context().Done():
+					return
+				}
+			}
+			_, _ = io.WriteString(w, last+done)
+		})
+		resp := p.call("/v1/chat/completions", strings.Replace(hello, "{", asks, 1))
+		piece := make([]byte, 4096)
+		for range 3 {
+			n, err := resp.Body.Read(piece)
+			must(t, err)
+			if !bytes.HasSuffix(piece[:n], []byte("\n\n")) {
+				t.Fatalf("got %q", piece[:n])
+			}
+			had <- struct{}{}
+		}
+		read(t, resp)
+		p.expect(15, 0)
+	}
+}
+
+// What is cut is charged what is known: the prompt as the provider said, else as it was
+// estimated, and a token for 4 bytes of text.
+func TestWhatIsCutIsEstimated(t *testing.T) {
+	prompt := helloPrompt(t)
+	stream := strings.Replace(hello, "{", `{"stream":true,`, 1)
+	started := `event: message_start` + "\n" + `data: {"type":"message_start","message":{"usage":{"input_tokens":30,"output_tokens":1}}}` + "\n\n"
+	delta := `event: content_block_delta` + "\n" + `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"123456789"}}` + "\n\n"
+	for _, tt := range []struct {
+		name, path, sent string
+		want             int64
+	}{
+		{"prompt not stated", "/v1/chat/completions", chunk("12345678"), prompt + 2},
+		{"text rounded up", "/v1/chat/completions", chunk("12345678") + chunk("9"), prompt + 3},
+		{"half an event", "/v1/chat/completions", chunk("12345678") + `data: {"choices":[{"delta":{"con`, prompt + 2},
+		{"prompt stated", "/v1/messages", started + delta, 30 + 3},
+		{"no text", "/v1/messages", started, 30},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := startPassing(t, func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = io.WriteString(w, tt.sent)
+				_ = http.NewResponseController(w).Flush()
+				panic(http.ErrAbortHandler)
+			})
+			if _, err := io.ReadAll(p.call(tt.path, stream).Body); err == nil {
+				t.Error("the client does not know that it was cut")
+			}
+			p.expect(tt.want, 0)
+			p.ended(1, 1, 0)
+		})
+	}
+}
+
+func TestACallerWhoLeavesIsCharged(t *testing.T) {
+	left := make(chan struct{})
+	p := startPassing(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, chunk("12345678"))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done() // the call is given up, which saves the rest
+		close(left)
+	})
+	resp := p.call("/v1/chat/completions", strings.Replace(hello, "{", `{"stream":true,`, 1))
+	_, err := resp.Body.Read(make([]byte, 4096))
+	must(t, err)
+	must(t, resp.Body.Close())
+	must(t, resp.Body.Close()) // again
+	<-left
+	p.expect(helloPrompt(t)+2, 0)
+	p.ended(1, 1, 0)
+}
+
+func TestWhatUsedNothingIsReleased(t *testing.T) {
+	for name, provider := range map[string]http.HandlerFunc{
+		"refused":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(529) },
+		"not found": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `{"usage":{"total_tokens":9}}`, 404) },
+		"aborted":   func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"empty":     func(http.ResponseWriter, *http.Request) {},
+		"error in a 200": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `data: {"error":{"code":"overloaded"}}`+"\n\n")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := startPassing(t, provider)
+			req, err := http.NewRequestWithContext(within(t), http.MethodPost, p.url+"/v1/chat/completions", strings.NewReader(hello))
+			must(t, err)
+			if resp, err := p.http.Do(req); err == nil {
+				read(t, resp)
+			}
+			p.expect(0, 0)
+			p.ended(0, 0, 1)
+		})
+	}
+}
+
+func TestACallerGoneBeforeTheAnswerHoldsNothing(t *testing.T) {
+	p := startPassing(t, func(http.ResponseWriter, *http.Request) {})
+	ctx, leave := context.WithCancel(within(t))
+	begun := make(chan struct{})
+	p.mid.Base = roundTripper(func(r *http.Request) (*http.Response, error) {
+		close(begun)
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+	go func() {
+		<-begun
+		leave()
+	}()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/embeddings", strings.NewReader(`{"input":"12345678"}`))
+	must(t, err)
+	if _, err := p.mid.RoundTrip(req); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	p.expect(0, 0)
+	p.ended(0, 0, 1)
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestALongCallIsRenewed(t *testing.T) {
+	on := make(chan struct{})
+	p := startPassing(t, func(w http.ResponseWriter, _ *http.Request) {
+		<-on
+		_, _ = io.WriteString(w, whole)
+	})
+	p.mid.Lease = 1500 * time.Millisecond
+	sub := p.listen("quota.consumption")
+	got := make(chan string)
+	go func() { got <- read(t, p.call("/v1/chat/completions", hello)) }()
+	for range 4 { // two seconds: more than a lease
+		m, err := sub.NextMsg(30 * time.Second)
+		must(t, err)
+		if !bytes.Contains(m.Data, []byte(`"partial":true`)) {
+			t.Errorf("published %s", m.Data)
+		}
+	}
+	p.expect(0, helloPrompt(t)+100)
+	close(on)
+	<-got
+	p.expect(15, 0)
+	if s := p.c.Stats(); s.Renewed < 4 {
+		t.Errorf("renewed %d times", s.Renewed)
+	}
+}
+
+func TestWhatTheProviderSaysIsPublished(t *testing.T) {
+	p := startPassing(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Codex-Primary-Used-Percent", "40")
+		w.Header().Set("X-Codex-Primary-Window-Minutes", "300")
+		w.Header().Set("X-Codex-Primary-Reset-After-Seconds", "7200")
+		w.Header().Set("Set-Cookie", "secret=1")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	sub := p.listen("quota.saturation")
+	read(t, p.call("/v1/responses", `{"input":"hi"}`))
+	m, err := sub.NextMsg(30 * time.Second)
+	must(t, err)
+	if bytes.Contains(m.Data, []byte("secret")) || bytes.Contains(m.Data, []byte("Date")) {
+		t.Errorf("published %s", m.Data)
+	}
+	p.folded(p.c)
+	d := decide(t, p.c, Question{APIKeyID: "alice", ConnectionID: "c", Explain: true})
+	if got := d.Dimensions[1].ProviderUsed; int64(got) != 40*quota.Percent.Scale() {
+		t.Errorf("the engine knows of %d", got)
+	}
+}
+
+func TestOtherCallsPassUntouched(t *testing.T) {
+	p := startPassing(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Ratelimit-Limit-Requests", "10") // of counting, which has limits of its own
+		w.Header().Set("X-Ratelimit-Remaining-Requests", "0")
+		body, _ := io.ReadAll(r.Body)
+		_, _ = w.Write(body)
+	})
+	if got := read(t, p.call("/v1/messages/count_tokens", hello)); got != hello {
+		t.Errorf("got %s", got)
+	}
+	if s := p.c.Stats(); s.Allowed+s.Published+s.Calls != 0 {
+		t.Errorf("counted %+v", s)
+	}
+}
+
+func TestLowPriorityIsMarked(t *testing.T) {
+	var got []string
+	p := startPassing(t, func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get(HeaderDeprioritize))
+		w.Header().Set(HeaderDeprioritize, "by the provider")
+		_, _ = io.WriteString(w, whole)
+	})
+	p.putPool(&plans.Pool{
+		ID: "team", Name: "Team", Provider: "kimi", Reserve: 100, Connections: []plans.Connection{{ConnectionID: "c", Weight: 100}},
+		Allocations: []plans.Allocation{{APIKeyID: "alice", Weight: 10 * quota.RatioOne, Policy: plans.Soft}},
+	})
+	for range 2 {
+		req, err := http.NewRequestWithContext(within(t), http.MethodPost, p.url+"/v1/chat/completions", strings.NewReader(hello))
+		must(t, err)
+		req.Header.Set(HeaderDeprioritize, "by the client")
+		resp := p.do(req)
+		read(t, resp)
+		got = append(got, resp.Header.Get(HeaderDeprioritize))
+		must(t, p.c.Publish(Consumption{APIKeyID: "alice", ConnectionID: "c", Cost: Amounts{Tokens: 700}}))
+		p.folded(p.c)
+	}
+	if want := []string{"", "", "true", "true"}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("marked %q, want %q", got, want)
+	}
+}
+
+func TestCompressedRequestsAreRead(t *testing.T) {
+	var zipped, squeezed bytes.Buffer
+	g := gzip.NewWriter(&zipped)
+	_, _ = io.WriteString(g, hello)
+	must(t, g.Close())
+	z, err := zstd.NewWriter(&squeezed, zstd.WithEncoderConcurrency(1))
+	must(t, err)
+	_, _ = io.WriteString(z, hello)
+	must(t, z.Close())
+	var p *passing
+	p = startPassing(t, func(w http.ResponseWriter, r *http.Request) {
+		if _, held := p.counted(); held != helloPrompt(t)+100 {
+			t.Errorf("held %d", held)
+		}
+		w.Header().Set("Content-Encoding", "gzip") // though it was not to be
+		out := gzip.NewWriter(w)
+		_, _ = io.WriteString(out, whole)
+		_ = out.Close()
+	})
+	for i, tt := range []struct {
+		encoding, body string
+		status         int
+	}{
+		{"gzip", zipped.String(), 200},
+		{"zstd", squeezed.String(), 200},
+		{"gzip", hello, 400},
+		{"br", hello, 415},
+		{"", "{", 400},
+		{"", strings.Replace(hello, `"m"`, `"`+strings.Repeat("m", 300)+`"`, 1), 400},
+	} {
+		req, err := http.NewRequestWithContext(within(t), http.MethodPost, p.url+"/v1/messages", strings.NewReader(tt.body))
+		must(t, err)
+		req.Header.Set("Content-Encoding", tt.encoding)
+		resp := p.do(req)
+		if body := read(t, resp); resp.StatusCode != tt.status || (tt.status == 200) != (body == whole) {
+			t.Errorf("%d: %d %s", i, resp.StatusCode, body)
+		}
+	}
+	p.mid.MaxBody = int64(len(hello)) - 1
+	if resp := p.call("/v1/messages", hello); resp.StatusCode != 413 {
+		t.Errorf("too long a body is %d", resp.StatusCode)
+	}
+	p.mid.MaxBody++
+	if resp := p.call("/v1/messages", hello); resp.StatusCode != 200 {
+		t.Errorf("a body as long as may be is %d", resp.StatusCode)
+	}
+}
+
+func TestWithoutAnEngineCallsPassOrNot(t *testing.T) {
+	p := startPassing(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, whole) })
+	p.stopEngine()
+	if got := read(t, p.call("/v1/chat/completions", hello)); got != whole {
+		t.Errorf("got %s", got)
+	}
+	if s := p.c.Stats(); s.FailedOpen != 1 || s.Settled != 1 {
+		t.Errorf("counted %+v", s)
+	}
+	p.said.await(t, "no engine listens")
+	p.mid.Client, _ = p.client(func(o *Options) { o.FailClosed = true })
+	resp := p.call("/v1/chat/completions", hello)
+	if body := read(t, resp); resp.StatusCode != 503 || !strings.Contains(body, "quota engine gives no answer") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
