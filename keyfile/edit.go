@@ -36,12 +36,10 @@ func Issue(path, id string, now time.Time) (token string, err error) {
 	return token, nil
 }
 
-// List returns what is in the file by key and age; nothing if there is no file.
+// List returns what is in the file by key and age. A file that is not there is
+// fs.ErrNotExist.
 func List(path string) ([]Key, error) {
 	keys, _, err := read(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	slices.SortFunc(keys, func(a, b Key) int {
 		return cmp.Or(strings.Compare(a.ID, b.ID), a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.Prefix, b.Prefix))
 	})

@@ -28,15 +28,15 @@ type Key struct {
 	sum sum
 }
 
+// PrefixLength is the length of Key.Prefix: qs- and 4 of 43 random characters, which
+// tell the tokens of a key apart and leave 232 bits that nobody sees.
+const PrefixLength = len(mark) + 4
+
 // sum is the SHA-256 of a token.
 type sum [sha256.Size]byte
 
 const (
 	mark = "qs-" // so that a token is known for what it is in a log or a commit
-
-	// prefixLength leaves 4 of 43 random characters: enough to tell the tokens of
-	// a key apart, and 234 bits that nobody sees.
-	prefixLength = len(mark) + 4
 
 	// maxKeys keeps a document within what package wire reads, and a reread within
 	// a tenth of a second.
@@ -54,7 +54,7 @@ func newToken(id string, now time.Time) (string, Key) {
 	var random [32]byte
 	rand.Read(random[:]) // it ends the process rather than fail
 	token := mark + base64.RawURLEncoding.EncodeToString(random[:])
-	return token, Key{ID: id, Prefix: token[:prefixLength], CreatedAt: now, sum: sumOf(token)}
+	return token, Key{ID: id, Prefix: token[:PrefixLength], CreatedAt: now, sum: sumOf(token)}
 }
 
 // checkID refuses what events could not name, and the name that stands for others.

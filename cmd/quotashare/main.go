@@ -33,6 +33,7 @@ type cli struct {
 	Changes   changesCmd   `cmd:"" help:"List who changed pools, plans and settings, when and why."`
 	Decisions decisionsCmd `cmd:"" help:"List what was answered: blocks, and a sample of the allows."`
 	Seen      seenCmd      `cmd:"" help:"List the connections and the keys that events have named, to find misspelt ones."`
+	Keys      keysCmd      `cmd:"" help:"Issue, list and revoke the tokens of a gateway's clients."`
 	State     stateCmd     `cmd:"" help:"Say how far the engine has folded the log."`
 	Rejected  rejectedCmd  `cmd:"" help:"List the events that could not be folded, and why."`
 	Bench     benchCmd     `cmd:"" help:"Measure the engine beside its bare parts, on this machine."`
