@@ -3,6 +3,7 @@ package config
 import (
 	"log/slog"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,15 +40,20 @@ func Variable(flag string) string {
 	return "QUOTA_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Variables returns the names of everything that the environment can set.
+// Variables returns the names of everything that the environment can set, of whatever
+// program: it may be one environment for all.
 func Variables() []string {
 	var names []string
-	for f := range reflect.TypeFor[Text]().Fields() {
-		flag := f.Tag.Get("name")
-		if flag == "" {
-			flag = kebab(f.Name)
+	for _, text := range []reflect.Type{reflect.TypeFor[Text](), reflect.TypeFor[GatewayText]()} {
+		for f := range text.Fields() {
+			flag := f.Tag.Get("name")
+			if flag == "" {
+				flag = kebab(f.Name)
+			}
+			if name := Variable(flag); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
-		names = append(names, Variable(flag))
 	}
 	return names
 }

@@ -94,16 +94,24 @@ func (f *Faults) home(c Config) {
 	if c.LogElsewhere && c.StoreNATSURL == "" {
 		f.add("store-nats-url", "is needed: this program has no log of its own; start quotashare up to have both in one")
 	}
-	for one := range strings.SplitSeq(c.StoreNATSURL, ",") {
-		u, err := url.Parse(strings.TrimSpace(one))
-		if c.StoreNATSURL != "" && (err != nil || u.Host == "" || (u.Scheme != "nats" && u.Scheme != "tls")) {
-			f.add("store-nats-url", "is no NATS URL; use nats://host:4222")
-			return
-		}
+	if c.StoreNATSURL != "" && !f.natsURL(c.StoreNATSURL) {
+		return
 	}
 	if c.StoreDriver == Embedded && c.StoreNATSURL != "" {
 		f.add("store-nats-url", "is set, but the driver is embedded; set %s=%s to use it", Variable("store-driver"), NATS)
 	}
+}
+
+// natsURL checks one or several, and reports whether they are right.
+func (f *Faults) natsURL(list string) bool {
+	for one := range strings.SplitSeq(list, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		if err != nil || u.Host == "" || (u.Scheme != "nats" && u.Scheme != "tls") {
+			f.add("store-nats-url", "is no NATS URL; use nats://host:4222")
+			return false
+		}
+	}
+	return true
 }
 
 // addr checks an address to listen on. Anything but loopback needs a token:

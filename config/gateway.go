@@ -1,0 +1,95 @@
+package config
+
+import (
+	"log/slog"
+	"strconv"
+	"time"
+)
+
+// Gateway is the configuration of the gateway, but for its connections.
+type Gateway struct {
+	StoreNATSURL string
+	HTTPAddr     string
+	KeysFile     string
+	Connections  string        // the JSON itself, "" = in the file
+	File         string        // of the connections
+	Timeout      time.Duration // within which the engine has to answer
+	FailClosed   bool
+	APIToken     string
+	LogLevel     slog.Level
+}
+
+// DefaultGateway is the configuration of a gateway that was told nothing but its
+// connections.
+func DefaultGateway() Gateway {
+	return Gateway{
+		StoreNATSURL: "nats://127.0.0.1:4222", HTTPAddr: "127.0.0.1:8482", KeysFile: "./data/keys.json",
+		Timeout: 250 * time.Millisecond, LogLevel: slog.LevelInfo,
+	}
+}
+
+// GatewayText is the configuration of the gateway as it was given; "" means not given.
+type GatewayText struct {
+	StoreNatsURL       string `name:"store-nats-url" placeholder:"URL" help:"The log's NATS server, where the engine is asked (nats://127.0.0.1:4222)."`
+	HTTPAddr           string `name:"http-addr" placeholder:"ADDR" help:"Where clients reach the gateway (127.0.0.1:8482)."`
+	GatewayConfig      string `placeholder:"FILE" help:"The providers' connections, as JSON."`
+	GatewayConnections string `placeholder:"JSON" help:"The same without a file: the array of connections."`
+	KeysFile           string `placeholder:"FILE" help:"The clients' tokens, from quotashare keys issue (./data/keys.json)."`
+	DecideTimeout      string `placeholder:"TIME" help:"How long a request waits for the engine's answer (250ms)."`
+	FailClosed         string `placeholder:"BOOL" help:"Whether a request without an answer is blocked instead of passed: true or false (false)."`
+	APIToken           string `name:"api-token" placeholder:"TOKEN" help:"What shows /metrics to other machines."`
+	LogLevel           string `placeholder:"LEVEL" help:"debug, info, warn or error (info)."`
+}
+
+// Parse reads the text over g, usually DefaultGateway(). An error is of type Faults and
+// names everything that is wrong.
+func (t GatewayText) Parse(g Gateway) (Gateway, error) {
+	p := parser{given: map[string]string{}}
+	p.text(t.StoreNatsURL, &g.StoreNATSURL)
+	p.text(t.HTTPAddr, &g.HTTPAddr)
+	p.text(t.GatewayConfig, &g.File)
+	p.text(t.GatewayConnections, &g.Connections)
+	p.text(t.KeysFile, &g.KeysFile)
+	p.text(t.APIToken, &g.APIToken)
+	p.duration("decide-timeout", t.DecideTimeout, &g.Timeout)
+	p.flag("fail-closed", t.FailClosed, &g.FailClosed)
+	p.level("log-level", t.LogLevel, &g.LogLevel)
+	faults := p.faults
+	for _, f := range g.faults() {
+		f.Value = p.given[f.Flag]
+		faults = append(faults, f)
+	}
+	if len(faults) > 0 {
+		return g, faults
+	}
+	return g, nil
+}
+
+// maxTimeout is beyond what a client waits for anything.
+const maxTimeout = time.Minute
+
+func (g Gateway) faults() Faults {
+	var f Faults
+	f.natsURL(g.StoreNATSURL)
+	f.addr("http-addr", g.HTTPAddr, "-") // clients have tokens of their own
+	f.duration("decide-timeout", g.Timeout, maxTimeout)
+	switch {
+	case g.File == "" && g.Connections == "":
+		f.add("gateway-config", "is missing: name a file with the providers' connections, or set %s", Variable("gateway-connections"))
+	case g.File != "" && g.Connections != "":
+		f.add("gateway-connections", "is set beside %s: leave one of them out", Variable("gateway-config"))
+	}
+	return f
+}
+
+func (p *parser) flag(flag, text string, into *bool) {
+	if text == "" {
+		return
+	}
+	b, err := strconv.ParseBool(text)
+	if err != nil {
+		p.fail(flag, text, "is neither true nor false")
+		return
+	}
+	*into = b
+}
