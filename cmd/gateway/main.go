@@ -1,0 +1,144 @@
+// Command gateway is a reverse proxy for the clients of OpenAI and Anthropic that asks
+// the quota engine before each call, and publishes after it what the call used.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/quotashare/quotashare/client"
+	"github.com/quotashare/quotashare/config"
+	"github.com/quotashare/quotashare/gateway"
+	"github.com/quotashare/quotashare/internal/program"
+	"github.com/quotashare/quotashare/keyfile"
+	"github.com/quotashare/quotashare/wire"
+)
+
+// A clean end: calls in progress get most of the half minute that whoever stops a
+// process usually leaves it, and what was published gets the rest.
+const (
+	drainWithin = 20 * time.Second
+	flushWithin = 5 * time.Second
+)
+
+func main() {
+	ctx, stop := program.Signals()
+	code := run(ctx, program.System("gateway"))
+	stop()
+	os.Exit(code)
+}
+
+type cli struct {
+	config.GatewayText `embed:"" group:"Configuration"`
+}
+
+// run is the whole program.
+func run(ctx context.Context, p program.Process) int {
+	var c cli
+	if _, err := p.Parse(&c, "Pass calls of OpenAI's and Anthropic's clients on to providers, as far as the quota allows."); err != nil {
+		return program.Report(p.Stderr, p.Name, err)
+	}
+	cfg, connections, err := configure(c.GatewayText, p.Getenv)
+	if err != nil {
+		return program.Report(p.Stderr, p.Name, err)
+	}
+	return program.Report(p.Stderr, p.Name, serve(ctx, cfg, connections, p.Logger(cfg.LogLevel), p.Stdout))
+}
+
+// configure reads everything and says all that is wrong with it.
+func configure(t config.GatewayText, getenv func(string) string) (config.Gateway, gateway.Config, error) {
+	cfg, err := t.Parse(config.DefaultGateway())
+	var faults config.Faults
+	if err != nil && !errors.As(err, &faults) {
+		return cfg, gateway.Config{}, err
+	}
+	flag, text := "gateway-connections", []byte(cfg.Connections)
+	if cfg.File != "" {
+		flag = "gateway-config"
+		if text, err = os.ReadFile(cfg.File); err != nil {
+			return cfg, gateway.Config{}, append(faults, config.Fault{Flag: flag, Problem: "cannot be read: " + err.Error()})
+		}
+	}
+	var connections gateway.Config
+	if len(text) > 0 {
+		connections, err = gateway.ParseConfig(text, getenv)
+		faults = append(faults, faultsOf(flag, err)...)
+	}
+	if len(faults) > 0 {
+		return cfg, connections, faults
+	}
+	return cfg, connections, nil
+}
+
+// faultsOf are the faults of a document as those of the flag that named it.
+func faultsOf(flag string, err error) (all config.Faults) {
+	var faults wire.Faults
+	switch {
+	case err == nil:
+	case errors.As(err, &faults):
+		for _, f := range faults {
+			all = append(all, config.Fault{Flag: flag, Problem: f.Error()})
+		}
+	default:
+		all = config.Faults{{Flag: flag, Problem: err.Error()}}
+	}
+	return all
+}
+
+// serve is the gateway from its first connection to its last event.
+func serve(ctx context.Context, cfg config.Gateway, connections gateway.Config, log *slog.Logger, out io.Writer) (err error) {
+	l, err := net.Listen("tcp", cfg.HTTPAddr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = program.Hint(err, "another server listens there; stop it, or set %s to another address", config.Variable("http-addr"))
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unused(l.Close())) }()
+	keys, err := keyfile.Open(cfg.KeysFile, log)
+	if err != nil {
+		return err
+	}
+	c, err := client.New(client.Options{
+		URL: cfg.StoreNATSURL, Name: "quotashare-gateway", Timeout: cfg.Timeout, FailClosed: cfg.FailClosed, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, flush(ctx, c)) }()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	g, err := gateway.New(gateway.Options{
+		Client: c, Config: connections, Keys: keys, Token: cfg.APIToken, Registry: registry, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "  HTTP   http://%s  for OpenAI's and Anthropic's clients\n", l.Addr())
+	return g.Serve(ctx, l, drainWithin)
+}
+
+// unused leaves out that a server has closed its listener already.
+func unused(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// flush brings into the log what was published.
+func flush(ctx context.Context, c *client.Client) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)
+	defer cancel()
+	return c.Close(ctx)
+}

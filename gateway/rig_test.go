@@ -1,0 +1,222 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/quotashare/quotashare/client"
+	"github.com/quotashare/quotashare/decider"
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/keyfile"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/quota"
+)
+
+func TestMain(m *testing.M) {
+	// A goroutine of nats.go that an engine which stops may leave behind.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"))
+}
+
+const (
+	aliceToken = "qs-token-of-alice"
+	credential = "sk-credential-of-the-account"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// within ends long after everything should have happened.
+func within(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// lines is a log, of all levels.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *lines) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// engine is a real one, with a broker of its own.
+type engine struct {
+	*decider.Engine
+	url string
+	nc  *nats.Conn
+}
+
+// startBroker runs a broker with the streams of the log.
+func startBroker(t testing.TB) (url string, nc *nats.Conn) {
+	t.Helper()
+	srv, err := ingest.Start(ingest.Options{
+		Dir: filepath.Join(t.TempDir(), "nats"), Addr: "127.0.0.1:-1", Sync: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+	})
+	must(t, err)
+	t.Cleanup(func() { must(t, srv.Shutdown()) })
+	nc, err = nats.Connect(srv.ClientURL())
+	must(t, err)
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	must(t, err)
+	_, err = ingest.EnsureStreams(within(t), js, ingest.Configs(14, 1))
+	must(t, err)
+	return srv.ClientURL(), nc
+}
+
+// startEngine has a pool of alice and bob, on a connection c whose plan is that many
+// tokens an hour.
+func startEngine(t testing.TB, tokens int64) *engine {
+	t.Helper()
+	url, nc := startBroker(t)
+	d, err := decider.New(decider.Options{Conn: nc, Dir: filepath.Join(t.TempDir(), "state"), Version: "0.0.1", Log: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		must(t, <-done)
+	})
+	must(t, d.AwaitReady(within(t)))
+	_, err = d.PutPlan(within(t), "c", []plans.Dimension{
+		{Unit: quota.Tokens, Window: quota.Hourly, Limit: quota.Amount(tokens * quota.Tokens.Scale())},
+	}, httpapi.Meta{})
+	must(t, err)
+	pool := &plans.Pool{
+		ID: "team", Name: "Team", Provider: "kimi", Reserve: 100, Connections: []plans.Connection{{ConnectionID: "c", Weight: 100}},
+		Allocations: []plans.Allocation{{APIKeyID: "alice", Weight: 50 * quota.RatioOne}, {APIKeyID: "bob", Weight: 50 * quota.RatioOne}},
+	}
+	_, err = d.ChangePool(within(t), pool.ID, func(*plans.Pool) (*plans.Pool, error) { return pool, nil }, httpapi.Meta{})
+	must(t, err)
+	return &engine{d, url, nc}
+}
+
+// site is a gateway that listens.
+type site struct {
+	t    testing.TB
+	g    *Gateway
+	c    *client.Client
+	url  string
+	said *lines
+	http *http.Client
+	reg  *prometheus.Registry
+	stop func() error // and what the gateway said
+}
+
+// nowhere is where no broker is: requests pass because the engine gives no answer.
+const nowhere = "nats://127.0.0.1:1"
+
+// start runs a gateway that asks the engine of a broker.
+func start(t testing.TB, broker string, connections ...Connection) *site {
+	t.Helper()
+	s := &site{t: t, said: &lines{}, reg: prometheus.NewRegistry()}
+	var err error
+	s.c, err = client.New(client.Options{URL: broker, Timeout: 5 * time.Second, Logger: s.said.logger()})
+	must(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		if broker == nowhere {
+			cancel()
+		}
+		defer cancel()
+		_ = s.c.Close(ctx)
+	})
+	s.g, err = New(Options{
+		Client: s.c, Config: Config{Connections: connections}, Log: s.said.logger(), Registry: s.reg,
+		Keys: keyfile.Of(map[string]string{aliceToken: "alice", "qs-token-of-bob": "bob"}),
+	})
+	must(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	s.url = "http://" + l.Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.g.Serve(ctx, l, 10*time.Second) }()
+	s.stop = sync.OnceValue(func() error { cancel(); return <-done })
+	tr := &http.Transport{}
+	s.http = &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	t.Cleanup(func() {
+		tr.CloseIdleConnections()
+		if err := s.stop(); err != nil {
+			t.Errorf("the gateway ended with: %v", err)
+		}
+	})
+	return s
+}
+
+// upstream is a provider of the test's own, as a connection of OpenAI's kind.
+func upstream(t testing.TB, h http.HandlerFunc) Connection {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	return Connection{ID: "c", Provider: "kimi", URL: srv.URL + "/v1", Credential: credential}
+}
+
+// request is one of alice's, to send with do.
+func (s *site) request(method, path, body string) *http.Request {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(within(s.t), method, s.url+path, strings.NewReader(body))
+	must(s.t, err)
+	req.Header.Set("Authorization", "Bearer "+aliceToken)
+	return req
+}
+
+func (s *site) do(req *http.Request) *http.Response {
+	s.t.Helper()
+	resp, err := s.http.Do(req)
+	must(s.t, err)
+	s.t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+// text reads a body to its end.
+func text(t testing.TB, resp *http.Response) string {
+	t.Helper()
+	body, err := io.ReadAll(resp.Body)
+	must(t, err)
+	return string(body)
+}
+
+// send returns the whole answer to a request of alice's.
+func (s *site) send(method, path, body string) (int, string) {
+	s.t.Helper()
+	resp := s.do(s.request(method, path, body))
+	return resp.StatusCode, text(s.t, resp)
+}
