@@ -219,8 +219,30 @@ func TestACallWaitsAsLongAsItsLongest(t *testing.T) {
 	}
 }
 
-// TestWhatIsOverIsNotWritten: neither for who waits for the verdict, nor what was let
-// pass without one.
+// TestAShortLeaseHasItsVerdict: it is over by our clock before the log takes anything,
+// but somebody waits.
+func TestAShortLeaseHasItsVerdict(t *testing.T) {
+	var by atomic.Int64
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", shifted(&by))
+	oneLimit(r, 9)
+	r.refuse()
+	r.noHold(hurry("under way"), "ok")
+	answers, before := make(chan []questions.Reply, 1), r.calls()
+	short := held("short")
+	short.LeaseMs = 1
+	go func() { answers <- r.askAll(short, hurry("of the same call")) }()
+	r.awaitCalls(before + 1)
+	by.Store(2000)
+	r.take()
+	for i, got := range await(t, answers, "the verdicts on both") {
+		if got.Err != nil || !got.Allow || len(got.Degraded) > 0 {
+			t.Errorf("answer %d is %+v, want a verdict", i, got)
+		}
+	}
+}
+
+// TestWhatIsOverIsNotWritten: neither for who waits for the verdict, when the time for
+// that is over too, nor what was let pass without one.
 func TestWhatIsOverIsNotWritten(t *testing.T) {
 	var by atomic.Int64
 	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", shifted(&by))
@@ -235,14 +257,14 @@ func TestWhatIsOverIsNotWritten(t *testing.T) {
 	go func() { answer <- r.ask(lease(held("waits"), 2000)) }()
 	r.awaitCalls(before + 1)
 	r.noHold(lease(hurry("longer"), 60_000), "ok")
-	by.Store(2000)
+	by.Store(held("").MaxWaitMs)
 	r.take()
 	r.foldedElsewhere("last")
 	if n := r.written("quota.hold"); r.open() != 2 || n > 2 {
 		t.Errorf("%d are open, of %d messages, want the longer and the last", r.open(), n)
 	}
 	r.Hurry()
-	<-answer
+	await(t, answer, "an answer to who waits")
 }
 
 // TestWorthWriting: to the millisecond.

@@ -73,22 +73,32 @@ func (e *Engine) unwritten(first *pending) {
 	}
 }
 
-// expect makes the fold tell the verdicts of a call; none may come at once.
+// expect makes the fold tell the verdicts of a call; none may come at once. However
+// short its lease, which begins in the log, a hold is worth writing as long as somebody
+// waits for its verdict: else a log that is slow would leave that one waiting in vain.
 func (e *Engine) expect(c *waiting) (ok bool) {
-	var wait int64
+	wait := c.wait()
+	c.until = c.began.Add(time.Duration(wait) * time.Millisecond)
+	end := e.now() + wait
 	ok = true
 	for x := c.first; x != nil; x = x.next {
-		x.of = c
+		x.of, x.end = c, max(x.end, end)
 		x.owners.Add(2) // the fold and the writer
 		c.left++
-		wait = max(wait, c.qs[x.place].Wait())
 		if !c.p.state.Expect(&x.Expected) {
 			x.lost, ok = true, false
 			x.disown()
 		}
 	}
-	c.until = c.began.Add(time.Duration(wait) * time.Millisecond)
 	return ok
+}
+
+// wait is how long the call waits for its verdicts, ms.
+func (c *waiting) wait() (ms int64) {
+	for x := c.first; x != nil; x = x.next {
+		ms = max(ms, c.qs[x.place].Wait())
+	}
+	return ms
 }
 
 // Release implements natsapi.Decider.
