@@ -111,6 +111,10 @@ func (c *Client) Close(ctx context.Context) error {
 	return err
 }
 
+// Connected reports whether there is a connection to the broker now. That an engine
+// listens there only a question tells.
+func (c *Client) Connected() bool { return c.to.connected() }
+
 // Stats returns the counters. Those of events are of one instant and add up.
 func (c *Client) Stats() Stats {
 	var s Stats

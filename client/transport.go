@@ -23,6 +23,8 @@ type transport interface {
 	store(ctx context.Context, subject, id string, body []byte) error
 	// room is how many bytes a body may have.
 	room() int
+	// connected reports whether there is a connection now.
+	connected() bool
 	close()
 }
 
@@ -139,6 +141,8 @@ func (t *overNATS) store(ctx context.Context, subject, id string, body []byte) e
 	_, err := t.js.PublishMsg(ctx, m, jetstream.WithRetryAttempts(0))
 	return known(err)
 }
+
+func (t *overNATS) connected() bool { return t.nc.IsConnected() }
 
 func (t *overNATS) room() int {
 	if n := int(t.nc.MaxPayload()); n > 0 {

@@ -1,0 +1,81 @@
+package client
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/quotashare/quotashare/dialect"
+)
+
+func TestPeekLeavesTheBodyAsItWas(t *testing.T) {
+	const chat = `{"model":"kimi-k2","messages":[]}`
+	var small bytes.Buffer
+	w := gzip.NewWriter(&small)
+	_, err := w.Write([]byte(chat))
+	must(t, err)
+	must(t, w.Close())
+	for _, tt := range []struct {
+		name, body, encoding string
+		most                 int64
+		model                string
+		fails                bool
+	}{
+		{"plain", chat, "", 0, "kimi-k2", false},
+		{"just as long as allowed", chat, "", int64(len(chat)), "kimi-k2", false},
+		{"too long", chat, "", int64(len(chat)) - 1, "", true},
+		{"no JSON", `{"model":`, "", 0, "", true},
+		{"gzip", small.String(), "gzip", 0, "kimi-k2", false},
+		{"an unknown encoding", chat, "br", 0, "", true},
+	} {
+		req, err := http.NewRequest(http.MethodPost, "http://gateway", strings.NewReader(tt.body))
+		must(t, err)
+		req.Header.Set("Content-Encoding", tt.encoding)
+		facts, err := Peek(req, dialect.Chat, tt.most)
+		if facts.Model != tt.model || (err != nil) != tt.fails {
+			t.Errorf("%s: model %q, error %v", tt.name, facts.Model, err)
+		}
+		left, err := io.ReadAll(req.Body)
+		if must(t, err); string(left) != tt.body {
+			t.Errorf("%s: %q is left of %q", tt.name, left, tt.body)
+		}
+		must(t, req.Body.Close())
+	}
+}
+
+func TestPeekLeavesTheErrorOfABody(t *testing.T) {
+	lost := errors.New("the client is gone")
+	broken := io.MultiReader(strings.NewReader(`{"model":`), iotest.ErrReader(lost))
+	req, err := http.NewRequest(http.MethodPost, "http://gateway", broken)
+	must(t, err)
+	if _, err := Peek(req, dialect.Chat, 0); !errors.Is(err, lost) {
+		t.Errorf("the error is %v", err)
+	}
+	if left, err := io.ReadAll(req.Body); string(left) != `{"model":` || !errors.Is(err, lost) {
+		t.Errorf("%q and %v are left", left, err)
+	}
+}
+
+func TestConnected(t *testing.T) {
+	b := startBroker(t)
+	lost := make(chan struct{}, 1)
+	nc := b.connect()
+	nc.SetDisconnectErrHandler(func(*nats.Conn, error) { lost <- struct{}{} })
+	c, _ := b.client(func(o *Options) { o.URL, o.Conn = "", nc })
+	if !c.Connected() {
+		t.Error("not connected to a broker that runs")
+	}
+	b.stop()
+	<-lost
+	if c.Connected() {
+		t.Error("connected to a broker that has stopped")
+	}
+	b.start()
+}
