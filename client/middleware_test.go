@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -336,13 +337,15 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 func TestALongCallIsRenewed(t *testing.T) {
 	on := make(chan struct{})
+	goOn := sync.OnceFunc(func() { close(on) })
 	p := startPassing(t, func(w http.ResponseWriter, _ *http.Request) {
 		<-on
 		_, _ = io.WriteString(w, whole)
 	})
+	t.Cleanup(goOn)
 	p.mid.Lease = 1500 * time.Millisecond
 	sub := p.listen("quota.consumption")
-	got := make(chan string)
+	got := make(chan string, 1)
 	go func() { got <- read(t, p.call("/v1/chat/completions", hello)) }()
 	for range 4 { // two seconds: more than a lease
 		m, err := sub.NextMsg(30 * time.Second)
@@ -352,7 +355,7 @@ func TestALongCallIsRenewed(t *testing.T) {
 		}
 	}
 	p.expect(0, helloPrompt(t)+100)
-	close(on)
+	goOn()
 	<-got
 	p.expect(15, 0)
 	if s := p.c.Stats(); s.Renewed < 4 {
