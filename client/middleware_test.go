@@ -8,130 +8,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/nats-io/nats.go"
 
 	"github.com/quotashare/quotashare/dialect"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/quota"
-)
-
-// passing is a gateway of the fewest lines, between an engine and a provider.
-type passing struct {
-	*engine
-	c    *Client
-	said *lines
-	mid  *Middleware
-	http *http.Client
-	url  string
-}
-
-// startPassing has alice's calls go to a provider, on a plan of 1,000 tokens an hour.
-func startPassing(t *testing.T, provider http.HandlerFunc) *passing {
-	t.Helper()
-	p := &passing{engine: startEngine(t)}
-	p.c, p.said = p.client(nil)
-	upstream := httptest.NewServer(provider)
-	t.Cleanup(upstream.Close)
-	p.url = upstream.URL
-	base := &http.Transport{}
-	t.Cleanup(base.CloseIdleConnections)
-	p.mid = &Middleware{Client: p.c, Base: base, Call: func(r *http.Request) Call {
-		return Call{APIKeyID: "alice", ConnectionID: "c", Provider: "kimi"}
-	}}
-	p.http = &http.Client{Transport: p.mid}
-	return p
-}
-
-// call makes a call of an API.
-func (p *passing) call(path, body string) *http.Response {
-	p.t.Helper()
-	req, err := http.NewRequestWithContext(within(p.t), http.MethodPost, p.url+path, strings.NewReader(body))
-	must(p.t, err)
-	return p.do(req)
-}
-
-func (p *passing) do(req *http.Request) *http.Response {
-	p.t.Helper()
-	resp, err := p.http.Do(req)
-	must(p.t, err)
-	p.t.Cleanup(func() { _ = resp.Body.Close() })
-	return resp
-}
-
-// read reads a response to its end.
-func read(t testing.TB, resp *http.Response) string {
-	t.Helper()
-	body, err := io.ReadAll(resp.Body)
-	must(t, err)
-	must(t, resp.Body.Close())
-	return string(body)
-}
-
-// listen gets what is published on a subject from now on.
-func (p *passing) listen(subject string) *nats.Subscription {
-	p.t.Helper()
-	nc := p.connect()
-	sub, err := nc.SubscribeSync(subject)
-	must(p.t, err)
-	must(p.t, nc.Flush()) // the broker knows of it
-	return sub
-}
-
-// counted is what alice has used, and what is held, in tokens.
-func (p *passing) counted() (consumed, held int64) {
-	p.t.Helper()
-	p.folded(p.c)
-	d := decide(p.t, p.c, Question{APIKeyID: "alice", ConnectionID: "c", Explain: true})
-	scale := quota.Tokens.Scale()
-	return int64(d.Dimensions[0].Consumed) / scale, int64(d.Dimensions[0].HeldTotal) / scale
-}
-
-// expect compares what was counted.
-func (p *passing) expect(consumed, held int64) {
-	p.t.Helper()
-	if c, h := p.counted(); c != consumed || h != held {
-		p.t.Errorf("consumed %d tokens, held %d; want %d and %d", c, h, consumed, held)
-	}
-}
-
-// ended compares how the calls ended.
-func (p *passing) ended(settled, estimated, released uint64) {
-	p.t.Helper()
-	s := p.c.Stats()
-	if s.Settled != settled || s.Estimated != estimated || s.Released != released || s.Calls != settled+released {
-		p.t.Errorf("settled %d, estimated %d, released %d of %d calls; want %d, %d and %d",
-			s.Settled, s.Estimated, s.Released, s.Calls, settled, estimated, released)
-	}
-}
-
-const (
-	hello = `{"model":"m","max_tokens":100,"messages":[{"role":"user","content":"12345678"}]}`
-	whole = `{"model":"m","choices":[{"message":{"content":"hi"}}],"usage":{"prompt_tokens":11,"completion_tokens":4,"total_tokens":15}}`
-)
-
-// helloPrompt is the estimate of hello's prompt.
-func helloPrompt(t testing.TB) int64 {
-	t.Helper()
-	r, err := dialect.Read(dialect.Chat, []byte(hello))
-	must(t, err)
-	return r.PromptTokens
-}
-
-// chunk is a piece of a chat stream.
-func chunk(text string) string {
-	return fmt.Sprintf(`data: {"model":"m","choices":[{"delta":{"content":%q}}],"usage":null}`+"\n\n", text)
-}
-
-const (
-	last = `data: {"model":"m","choices":[],"usage":{"prompt_tokens":11,"completion_tokens":4,"total_tokens":15}}` + "\n\n"
-	done = "data: [DONE]\n\n"
 )
 
 func TestACallIsHeldAndCharged(t *testing.T) {
@@ -145,9 +31,14 @@ func TestACallIsHeldAndCharged(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, whole)
 	})
+	sub := p.listen("quota.consumption")
 	resp := p.call("/v1/chat/completions", hello)
 	if got := read(t, resp); got != whole {
 		t.Errorf("the body is %s", got)
+	}
+	if m, err := sub.NextMsg(30 * time.Second); err != nil || bytes.Contains(m.Data, []byte("estimated")) ||
+		!bytes.Contains(m.Data, []byte(`"provider":"kimi"`)) || !bytes.Contains(m.Data, []byte(`"model":"m"`)) {
+		t.Errorf("published %s, %v", m.Data, err)
 	}
 	if d, ok := DecisionOf(resp.Request.Context()); !ok || d.DecisionID == "" || resp.Header.Get(HeaderDecision) != d.DecisionID {
 		t.Errorf("decision %+v, header %q", d, resp.Header.Get(HeaderDecision))
@@ -157,18 +48,20 @@ func TestACallIsHeldAndCharged(t *testing.T) {
 }
 
 func TestHeldIsWhatTheCallMaySpend(t *testing.T) {
-	var p *passing
-	p = startPassing(t, func(w http.ResponseWriter, _ *http.Request) {
-		if _, held := p.counted(); held != helloPrompt(t)+7 {
-			t.Errorf("%d tokens are held", held)
+	for bound, want := range map[int64]int64{7: 7, 500: 100} {
+		var p *passing
+		p = startPassing(t, func(w http.ResponseWriter, _ *http.Request) {
+			if _, held := p.counted(); held != helloPrompt(t)+want {
+				t.Errorf("%d tokens are held", held)
+			}
+			_, _ = io.WriteString(w, whole)
+		})
+		p.mid.Call = func(*http.Request) Call {
+			return Call{APIKeyID: "alice", ConnectionID: "c", API: dialect.Chat, MaxOutput: bound}
 		}
-		_, _ = io.WriteString(w, whole)
-	})
-	p.mid.Call = func(*http.Request) Call {
-		return Call{APIKeyID: "alice", ConnectionID: "c", API: dialect.Chat, MaxOutput: 7}
+		read(t, p.call("/of/another/path", hello))
+		p.expect(15, 0)
 	}
-	read(t, p.call("/of/another/path", hello))
-	p.expect(15, 0)
 }
 
 func TestABlockDoesNotReachTheProvider(t *testing.T) {
@@ -196,7 +89,11 @@ func TestAStreamIsReadOnItsWay(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, chunk("hi")+chunk("!")+last+done)
 	})
-	got := read(t, p.call("/v1/chat/completions", strings.Replace(hello, "{", `{"stream":true,`, 1)))
+	resp := p.call("/v1/chat/completions", strings.Replace(hello, "{", `{"stream":true,`, 1))
+	if resp.ContentLength != -1 || resp.Header.Get("Content-Length") != "" {
+		t.Errorf("the client is told of %d bytes, %s", resp.ContentLength, resp.Header.Get("Content-Length"))
+	}
+	got := read(t, resp)
 	want := strings.ReplaceAll(chunk("hi")+chunk("!"), `,"usage":null`, "") + done
 	if got != want {
 		t.Errorf("the client got\n%s\nwant\n%s", got, want)
@@ -259,8 +156,13 @@ func TestWhatIsCutIsEstimated(t *testing.T) {
 				_ = http.NewResponseController(w).Flush()
 				panic(http.ErrAbortHandler)
 			})
-			if _, err := io.ReadAll(p.call(tt.path, stream).Body); err == nil {
-				t.Error("the client does not know that it was cut")
+			sub := p.listen("quota.consumption")
+			got, err := io.ReadAll(p.call(tt.path, stream).Body)
+			if want := strings.ReplaceAll(tt.sent, `,"usage":null`, ""); err == nil || string(got) != want {
+				t.Errorf("the client got %s, %v; want %s, and that it was cut", got, err, want)
+			}
+			if m, err := sub.NextMsg(30 * time.Second); err != nil || !bytes.Contains(m.Data, []byte(`"estimated":true`)) {
+				t.Errorf("published %s, %v", m.Data, err)
 			}
 			p.expect(tt.want, 0)
 			p.ended(1, 1, 0)
@@ -344,9 +246,12 @@ func TestALongCallIsRenewed(t *testing.T) {
 	})
 	t.Cleanup(goOn)
 	p.mid.Lease = 1500 * time.Millisecond
-	sub := p.listen("quota.consumption")
+	sub, holds := p.listen("quota.consumption"), p.listen("quota.hold")
 	got := make(chan string, 1)
 	go func() { got <- read(t, p.call("/v1/chat/completions", hello)) }()
+	if m, err := holds.NextMsg(30 * time.Second); err != nil || !bytes.Contains(m.Data, []byte(`"leaseMs":1500`)) {
+		t.Errorf("held %s, %v", m.Data, err)
+	}
 	for range 4 { // two seconds: more than a lease
 		m, err := sub.NextMsg(30 * time.Second)
 		must(t, err)
@@ -375,7 +280,8 @@ func TestWhatTheProviderSaysIsPublished(t *testing.T) {
 	read(t, p.call("/v1/responses", `{"input":"hi"}`))
 	m, err := sub.NextMsg(30 * time.Second)
 	must(t, err)
-	if bytes.Contains(m.Data, []byte("secret")) || bytes.Contains(m.Data, []byte("Date")) {
+	if bytes.Contains(m.Data, []byte("secret")) || bytes.Contains(m.Data, []byte("Date")) ||
+		!bytes.Contains(m.Data, []byte(`"status":429`)) || !bytes.Contains(m.Data, []byte(`"provider":"kimi"`)) {
 		t.Errorf("published %s", m.Data)
 	}
 	p.folded(p.c)
@@ -472,6 +378,37 @@ func TestCompressedRequestsAreRead(t *testing.T) {
 	if resp := p.call("/v1/messages", hello); resp.StatusCode != 200 {
 		t.Errorf("a body as long as may be is %d", resp.StatusCode)
 	}
+}
+
+// What is changed is sent as it is, whatever it came as, and can be sent again when a
+// kept connection turns out to be closed.
+func TestAChangedRequestIsSentPlain(t *testing.T) {
+	var p *passing
+	p = startPassing(t, func(w http.ResponseWriter, r *http.Request) {
+		sent, err := io.ReadAll(r.Body)
+		mustToo(t, err)
+		if r.Header.Get("Content-Encoding") != "" || !bytes.Contains(sent, []byte(`"include_usage":true`)) {
+			t.Errorf("the provider got %q as %q", sent, r.Header.Get("Content-Encoding"))
+		}
+		_, _ = io.WriteString(w, last+done)
+	})
+	base := p.mid.Base
+	p.mid.Base = roundTripper(func(r *http.Request) (*http.Response, error) {
+		_, err := io.Copy(io.Discard, r.Body)
+		mustToo(t, err)
+		r.Body, err = r.GetBody()
+		mustToo(t, err)
+		return base.RoundTrip(r)
+	})
+	var zipped bytes.Buffer
+	g := gzip.NewWriter(&zipped)
+	_, _ = io.WriteString(g, strings.Replace(hello, "{", `{"stream":true,`, 1))
+	must(t, g.Close())
+	req, err := http.NewRequestWithContext(within(t), http.MethodPost, p.url+"/v1/chat/completions", &zipped)
+	must(t, err)
+	req.Header.Set("Content-Encoding", "gzip")
+	read(t, p.do(req))
+	p.expect(15, 0)
 }
 
 func TestWithoutAnEngineCallsPassOrNot(t *testing.T) {

@@ -94,7 +94,8 @@ var listening = regexp.MustCompile(`(?m)^  (NATS|HTTP) +(\S+)`)
 func (p *process) awaitListening() {
 	p.t.Helper()
 	ctx := deadline(p.t)
-	for p.nats == "" || p.http == "" {
+	client := filepath.Base(p.cmd.Path) == "gateway" // of NATS, and no server
+	for p.http == "" || p.nats == "" && !client {
 		text, turn := p.stdout.now()
 		for _, m := range listening.FindAllStringSubmatch(text, -1) {
 			if m[1] == "NATS" {
@@ -103,7 +104,7 @@ func (p *process) awaitListening() {
 				p.http = m[2]
 			}
 		}
-		if p.nats != "" && p.http != "" {
+		if p.http != "" && (client || p.nats != "") {
 			return
 		}
 		select {
