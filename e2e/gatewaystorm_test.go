@@ -194,8 +194,10 @@ func startStorm(t *testing.T, nats string) (s *storm, restart func()) {
 	connections := `[{"id":"c","provider":"custom","url":"` + upstream.URL + `/v1","serves":["/v1/chat/completions","/v1/responses","/v1/embeddings"],"credential":"${UPSTREAM}"},
 		{"id":"d","provider":"anthropic","url":"` + upstream.URL + `/v1","credential":"${UPSTREAM}"}]`
 	begin := func() *process {
-		return startWith(t, []string{"UPSTREAM=upstream-secret", "QUOTA_GATEWAY_CONNECTIONS=" + connections},
+		p := launch(t, []string{"UPSTREAM=upstream-secret", "QUOTA_GATEWAY_CONNECTIONS=" + connections},
 			"gateway", "--store-nats-url", nats, "--http-addr", addr, "--keys-file", keys)
+		p.awaitListening(&p.http)
+		return p
 	}
 	p := begin()
 	s.gateway = p.http
@@ -269,8 +271,8 @@ func (s *storm) charged() (sums map[string]total, calls int) {
 	return sums, calls
 }
 
-// counted is what the engine counts for each key, over both connections.
-func counted(p *process) map[string]total {
+// countedByKey is what the engine counts for each key, over both connections.
+func countedByKey(p *process) map[string]total {
 	sums := map[string]total{}
 	for _, id := range []string{"c", "d"} {
 		var doc struct {
@@ -342,7 +344,7 @@ func TestNothingLeaksThroughTheGateway(t *testing.T) {
 	if calls < n*2/3 {
 		t.Errorf("only %d of %d requests were charged", calls, n)
 	}
-	if diff := cmp.Diff(want, counted(dec), cmp.AllowUnexported(total{})); diff != "" {
+	if diff := cmp.Diff(want, countedByKey(dec), cmp.AllowUnexported(total{})); diff != "" {
 		t.Errorf("the engine counts something else than the provider charges (-charged +counted):\n%s", diff)
 	}
 	for _, connection := range []string{"c", "d"} {

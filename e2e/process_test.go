@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -73,6 +74,14 @@ func environment(t *testing.T, vars []string) []string {
 // startWith is start with variables such as QUOTA_MAX_LAG=5s.
 func startWith(t *testing.T, vars []string, name string, args ...string) *process {
 	t.Helper()
+	p := launch(t, vars, name, args...)
+	p.awaitListening(&p.nats, &p.http)
+	return p
+}
+
+// launch starts a program and waits for nothing.
+func launch(t *testing.T, vars []string, name string, args ...string) *process {
+	t.Helper()
 	p := &process{t: t, stdout: newTranscript(), stderr: newTranscript(), exited: make(chan struct{})}
 	p.cmd = exec.Command(program(t, name), args...)
 	p.cmd.Env = environment(t, vars)
@@ -85,17 +94,17 @@ func startWith(t *testing.T, vars []string, name string, args ...string) *proces
 		close(p.exited)
 	}()
 	t.Cleanup(p.kill)
-	p.awaitListening()
 	return p
 }
 
 var listening = regexp.MustCompile(`(?m)^  (NATS|HTTP) +(\S+)`)
 
-func (p *process) awaitListening() {
+// awaitListening returns when the program has said these of its URLs.
+func (p *process) awaitListening(urls ...*string) {
 	p.t.Helper()
 	ctx := deadline(p.t)
-	client := filepath.Base(p.cmd.Path) == "gateway" // of NATS, and no server
-	for p.http == "" || p.nats == "" && !client {
+	missing := func(url *string) bool { return *url == "" }
+	for {
 		text, turn := p.stdout.now()
 		for _, m := range listening.FindAllStringSubmatch(text, -1) {
 			if m[1] == "NATS" {
@@ -104,7 +113,7 @@ func (p *process) awaitListening() {
 				p.http = m[2]
 			}
 		}
-		if p.http != "" && (client || p.nats != "") {
+		if !slices.ContainsFunc(urls, missing) {
 			return
 		}
 		select {
