@@ -25,6 +25,7 @@ var Boundaries = []Boundary{
 	{"dialect", words("wire"), "what a provider's API says is read from bytes alone, and nothing is decided by it here"},
 	{"usage", words("quota", "wire", "questions", "plans"), "usage is shown from numbers that others worked out"},
 	{"fairshare", words("quota", "windows", "plans", "questions"), "a judgement is a function of documents, counters and an instant"},
+	{"routing", words("quota", "plans"), "whose turn it is follows from weights, credits and an instant; who may go at all, others judge"},
 	{"projector", words("quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation"), "the fold knows the rules, and of the outside only Source and Store"},
 	{"sim/model", words("quota", "events", "plans"), "a model that shares code with what it judges agrees with its mistakes"},
 	{"sim", words("quota", "wire", "events", "plans", "questions", "projector", "projector/memstore", "sim/model"), "all is real but the world around it"},
