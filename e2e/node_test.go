@@ -7,12 +7,20 @@ import (
 	"testing"
 )
 
+// needPackages fails the test when what npm fetches is not there.
+func needPackages(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"@nats-io/transport-node", "openai", "@anthropic-ai/sdk"} {
+		if _, err := os.Stat("node/node_modules/" + name + "/package.json"); err != nil {
+			t.Fatalf("the packages of the Node clients are not there: run (cd e2e/node && npm ci): %v", err)
+		}
+	}
+}
+
 // node runs a script of e2e/node and returns the lines it prints.
 func node(t *testing.T, script, stdin string, args ...string) []string {
 	t.Helper()
-	if _, err := os.Stat("node/node_modules/@nats-io/transport-node/package.json"); err != nil {
-		t.Fatalf("the packages of the Node client are not there: run (cd e2e/node && npm ci): %v", err)
-	}
+	needPackages(t)
 	cmd := exec.CommandContext(deadline(t), "node", append([]string{script}, args...)...)
 	cmd.Dir = "node"
 	cmd.Stdin = strings.NewReader(stdin)
