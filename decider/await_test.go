@@ -24,3 +24,13 @@ func await[T any](t testing.TB, from <-chan T, what string) (got T) {
 	}
 	return got
 }
+
+// returned tells when a wait is over, as that for a group.
+func returned(wait func()) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		wait()
+	}()
+	return done
+}

@@ -97,6 +97,20 @@ func (w *waiters) leave(c *waiting, gone bool) {
 func (w *waiters) hurry() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.hasten()
+}
+
+// end hurries all and takes in no more, in one step: the one who answers goes away as
+// soon as it sees the end, and must have been given all that wait by then.
+func (w *waiters) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+	w.hasten()
+}
+
+// hasten makes all calls urgent, with the lock held.
+func (w *waiters) hasten() {
 	for _, c := range w.ends {
 		c.place = -1
 	}
@@ -128,10 +142,7 @@ func (w *waiters) start() (stop func()) {
 		w.run()
 	}()
 	return func() {
-		w.mu.Lock()
-		w.ended = true
-		w.mu.Unlock()
-		w.hurry()
+		w.end()
 		<-done
 	}
 }
