@@ -19,7 +19,7 @@ import (
 // that wait for the acknowledgement of their own. They are grouped like the
 // engine's: one message is under way, and what waits meanwhile is the next one.
 type bareHolds struct {
-	*gateway
+	*requester
 	hold     []byte // as the engine writes it
 	waiting  chan int
 	acked    []chan struct{}
@@ -28,7 +28,7 @@ type bareHolds struct {
 }
 
 // openBareHolds takes the bytes from a hold that the engine wrote.
-func (g *gateway) openBareHolds(ctx context.Context, inFlight int) (*bareHolds, error) {
+func (g *requester) openBareHolds(ctx context.Context, inFlight int) (*bareHolds, error) {
 	if err := g.addStream(ctx, bareStream, bareSubject); err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (g *gateway) openBareHolds(ctx context.Context, inFlight int) (*bareHolds, 
 	if err != nil {
 		return nil, err
 	}
-	b := &bareHolds{gateway: g, hold: hold, acked: make([]chan struct{}, inFlight)}
+	b := &bareHolds{requester: g, hold: hold, acked: make([]chan struct{}, inFlight)}
 	for i := range b.acked {
 		b.acked[i] = make(chan struct{}, 1)
 	}
@@ -44,7 +44,7 @@ func (g *gateway) openBareHolds(ctx context.Context, inFlight int) (*bareHolds, 
 }
 
 // writtenHold has one request and returns the bytes of its hold in the log.
-func (g *gateway) writtenHold(ctx context.Context) ([]byte, error) {
+func (g *requester) writtenHold(ctx context.Context) ([]byte, error) {
 	if _, err := g.serve(ctx, 0, true); err != nil {
 		return nil, err
 	}

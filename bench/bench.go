@@ -53,6 +53,9 @@ var measures = []measure{
 	{"replay", replay},
 	{"visible", visible},
 	{"beside", beside},
+	{"gateway-1", gatewayWith(1)},
+	{"gateway-16", gatewayWith(16)},
+	{"gateway-stream", gatewayStream},
 	{"pairs", pairs},
 }
 

@@ -19,11 +19,11 @@ import (
 // perUsage is the number of requests whose usage a gateway publishes together.
 const perUsage = 500
 
-// gateway has requests from the question to the usage. Each is asked about, and
+// requester has requests from the question to the usage. Each is asked about, and
 // its usage follows with its request id, which settles its hold if it has one, so
 // that holds do not pile up. Usage follows whether there was a hold or not: it is
 // no part of the price of one.
-type gateway struct {
+type requester struct {
 	*arena
 	asker *asker
 	keys  [poolKeys]string
@@ -31,8 +31,8 @@ type gateway struct {
 	held  atomic.Int64 // those among them that reserved
 }
 
-func (r *runner) openGateway(ctx context.Context, sync time.Duration, inFlight int) (g *gateway, err error) {
-	g = new(gateway)
+func (r *runner) openRequester(ctx context.Context, sync time.Duration, inFlight int) (g *requester, err error) {
+	g = new(requester)
 	if g.arena, err = r.openArena(ctx, sync, []byte(question)); err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (r *runner) openGateway(ctx context.Context, sync time.Duration, inFlight i
 	return g, nil
 }
 
-func (g *gateway) close() error { return errors.Join(g.asker.close(), g.arena.close()) }
+func (g *requester) close() error { return errors.Join(g.asker.close(), g.arena.close()) }
 
 // request is one that was let pass.
 type request struct {
@@ -55,7 +55,7 @@ type request struct {
 // serve has requests for that long from as many goroutines as there are places to
 // ask from, and returns requests per second and how long answers took. It is over
 // when all their usage is folded, so that no slice works for another.
-func (g *gateway) serve(ctx context.Context, long time.Duration, reserve bool) (slice, error) {
+func (g *requester) serve(ctx context.Context, long time.Duration, reserve bool) (slice, error) {
 	passed := make(chan request, perUsage)
 	took := make([][]float64, len(g.asker.answers))
 	group, gctx := errgroup.WithContext(ctx)
@@ -82,7 +82,7 @@ func (g *gateway) serve(ctx context.Context, long time.Duration, reserve bool) (
 }
 
 // pass asks about one request and passes it on.
-func (g *gateway) pass(ctx context.Context, i int, reserve bool, passed chan<- request, took *[]float64) error {
+func (g *requester) pass(ctx context.Context, i int, reserve bool, passed chan<- request, took *[]float64) error {
 	n := int(g.asked.Add(1))
 	r := request{id: requestID(n), key: g.keys[n%poolKeys]}
 	body := r.question(reserve)
@@ -116,7 +116,7 @@ func (r *request) question(reserve bool) []byte {
 
 // publishUsage publishes the usage of the requests and returns the sequence of the
 // last message.
-func (g *gateway) publishUsage(ctx context.Context, passed <-chan request) (uint64, error) {
+func (g *requester) publishUsage(ctx context.Context, passed <-chan request) (uint64, error) {
 	p := publisher{js: g.js, subject: "quota.consumption"}
 	batch := make([]events.Event, 0, perUsage)
 	for r := range passed {
@@ -150,7 +150,7 @@ func reserveWith(inFlight int) func(context.Context, *runner) ([]Row, error) {
 }
 
 func (r *runner) reserved(ctx context.Context, sync time.Duration, inFlight int) (rows []Row, err error) {
-	g, err := r.openGateway(ctx, sync, inFlight)
+	g, err := r.openRequester(ctx, sync, inFlight)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func besideLog(all [][]slice, name string) []Row {
 
 // settled returns how many holds the engine wrote in a message, and an error when
 // one is still open.
-func (g *gateway) settled(ctx context.Context) (perMessage float64, err error) {
+func (g *requester) settled(ctx context.Context) (perMessage float64, err error) {
 	answer, err := once(ctx, g.client, questions.Subject, []byte(`{"apiKeyId":"key-0017","connectionId":"codex-main","explain":true}`))
 	if err != nil {
 		return 0, err

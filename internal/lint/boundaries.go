@@ -48,7 +48,7 @@ var Boundaries = []Boundary{
 	), "the service puts the parts together and is known by programs alone"},
 	{"bench", words(
 		"quota", "wire", "windows", "events", "plans", "fairshare", "questions", "projector", "projector/memstore",
-		"projector/pebblestore", "projector/jetsource", "httpapi", "ingest", "decider",
+		"projector/pebblestore", "projector/jetsource", "httpapi", "ingest", "decider", "client", "gateway",
 	), "it measures what a program is put together from, and only programs know it"},
 	{"fakeprovider", words("dialect", "wire"), "a provider knows its own dialect, and nothing of who asks before it is called"},
 	{"internal/lint", nil, "the rules of the house judge all and use none"},
