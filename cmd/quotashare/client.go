@@ -30,20 +30,30 @@ type client struct {
 }
 
 // client checks the address with everything else that configuration is checked
-// for. An address that listens on all interfaces is reached on this machine.
+// for.
 func (s *server) client() (*client, error) {
 	cfg, err := config.Text{HTTPAddr: s.HTTPAddr, APIToken: "unchecked"}.Parse(config.Default())
 	if err != nil {
 		return nil, err
 	}
-	host, port, err := net.SplitHostPort(cfg.HTTPAddr)
+	addr, err := reachable(cfg.HTTPAddr)
 	if err != nil {
 		return nil, err
+	}
+	return &client{base: "http://" + addr, token: s.APIToken, http: http.Client{Timeout: answerWithin}}, nil
+}
+
+// reachable is where a server is found that listens on addr: one that does on all
+// interfaces, on this machine.
+func reachable(addr string) (string, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", err
 	}
 	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
 		host = "127.0.0.1"
 	}
-	return &client{base: "http://" + net.JoinHostPort(host, port), token: s.APIToken, http: http.Client{Timeout: answerWithin}}, nil
+	return net.JoinHostPort(host, port), nil
 }
 
 // refused is an answer that is an error.

@@ -51,6 +51,7 @@ var Boundaries = []Boundary{
 		"projector/pebblestore", "projector/jetsource", "httpapi", "ingest", "decider", "client", "gateway",
 	), "it measures what a program is put together from, and only programs know it"},
 	{"fakeprovider", words("dialect", "wire"), "a provider knows its own dialect, and nothing of who asks before it is called"},
+	{"demo", words("client", "dialect", "fakeprovider", "gateway", "keyfile"), "it is a user of what others are given, and shows only what the engine says"},
 	{"internal/lint", nil, "the rules of the house judge all and use none"},
 }
 

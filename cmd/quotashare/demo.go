@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/quotashare/quotashare/config"
+	"github.com/quotashare/quotashare/demo"
+	"github.com/quotashare/quotashare/internal/program"
+)
+
+type demoCmd struct {
+	For          time.Duration `default:"30s" placeholder:"TIME" help:"How long it goes on, 5s to 10m (${default})."`
+	Seed         uint64        `default:"1" placeholder:"N" help:"What the keys ask for follows from this (${default})."`
+	NatsAddr     string        `group:"Configuration" placeholder:"ADDR" help:"Where its NATS server listens (127.0.0.1:4222)."`
+	StoreNatsURL string        `group:"Configuration" name:"store-nats-url" placeholder:"URL" help:"Or that server, when it is one of yours."`
+	server       `embed:"" group:"Configuration"`
+}
+
+func (d *demoCmd) run(ctx context.Context, p program.Process) error {
+	c, err := d.client()
+	if err != nil {
+		return err
+	}
+	if _, err := c.state(ctx, 0, false); err != nil {
+		return unstarted(err, "http-addr")
+	}
+	nc, err := d.connect()
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	o := demo.Options{
+		API: c.demoAPI, NATS: nc, For: d.For, Seed: d.Seed, Out: p.Stdout, Terminal: program.Terminal(p.Stdout),
+		Log: program.Logger(p.Stderr, slog.LevelWarn), URL: c.base,
+	}
+	if d.HTTPAddr != "" {
+		o.Flags = " --http-addr " + d.HTTPAddr
+	}
+	if d.APIToken != "" {
+		o.Token = "Bearer $" + config.Variable("api-token")
+	}
+	return demo.Run(ctx, o, time.Now())
+}
+
+// unstarted is an engine that does not answer, to somebody who may just have cloned us.
+func unstarted(err error, flag string) error {
+	if errors.As(err, new(*refused)) {
+		return err
+	}
+	return program.Hint(err, "start the engine with make run, in another terminal, or say where it is with --%s or %s", flag, config.Variable(flag))
+}
+
+// dialWithin is how long the broker has to answer.
+const dialWithin = 5 * time.Second
+
+// connect checks where the broker is with everything else that configuration is checked
+// for. One of the engine's own may ask for the engine's token; to a server of somebody
+// else it is not shown.
+func (d *demoCmd) connect() (*nats.Conn, error) {
+	t := config.Text{NatsAddr: d.NatsAddr, StoreNatsURL: d.StoreNatsURL, APIToken: "unchecked"}
+	options := []nats.Option{nats.Name("quotashare demo"), nats.Timeout(dialWithin), nats.MaxReconnects(-1)}
+	if d.StoreNatsURL != "" {
+		t.StoreDriver = config.NATS
+	} else if d.APIToken != "" {
+		options = append(options, nats.Token(d.APIToken))
+	}
+	cfg, err := t.Parse(config.Default())
+	if err != nil {
+		return nil, err
+	}
+	url := cfg.StoreNATSURL
+	if url == "" {
+		addr, err := reachable(cfg.NATSAddr)
+		if err != nil {
+			return nil, err
+		}
+		url = "nats://" + addr
+	}
+	nc, err := nats.Connect(url, options...)
+	if err != nil {
+		return nil, unstarted(fmt.Errorf("the engine does not answer over NATS: %w", err), "nats-addr")
+	}
+	return nc, nil
+}
+
+// demoAPI is how the demo speaks to the engine.
+func (c *client) demoAPI(ctx context.Context, method, path string, h http.Header, body []byte) ([]byte, error) {
+	answer, err := c.send(ctx, method, path, h, body)
+	if r := new(refused); errors.As(err, &r) && r.Code == "not-found" {
+		return nil, fmt.Errorf("%w: %w", demo.ErrNotFound, err)
+	}
+	return answer, err
+}
