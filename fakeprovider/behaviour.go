@@ -17,8 +17,10 @@ type Behaviour struct {
 	Status     int           // of a refusal, 429, 500, 529, …; 0 or 2xx: none is made
 	RetryAfter time.Duration // told with it, in whole seconds rounded up; 0: not told
 
-	Cut      Cut // where the answer ends early
-	CutAfter int // parts that are sent before; more than there are: all of them
+	Cut Cut // where the answer ends early
+	// CutAfter are the parts that are sent before. When there are no more, a stream
+	// has all its events and no end; JSON, whose length is told, is whole.
+	CutAfter int
 
 	FirstByteDelay time.Duration // before the header
 	Delay          time.Duration // before each part but the first

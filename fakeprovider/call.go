@@ -18,7 +18,7 @@ const framing = 7
 type call struct {
 	api       dialect.API
 	anthropic bool
-	n         uint64 // of the request, from 1
+	n         uint64 // of the request, from 1, and the seed
 	rng       *rand.Rand
 	created   int64 // epoch s
 

@@ -87,7 +87,7 @@ func (p *Provider) note(e *entry, change func()) {
 	before := e.Total
 	change()
 	e.charge()
-	p.spend(e.API, e.Total-before)
+	p.spend(e.Total - before)
 }
 
 // charge is the rule.

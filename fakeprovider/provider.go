@@ -37,7 +37,7 @@ type Provider struct {
 
 	mu      sync.Mutex
 	entries []*entry
-	meters  []meter // of opt.Limits
+	meters  [4]meter // of opt.Limits
 }
 
 // New returns a provider.
@@ -51,7 +51,7 @@ func New(o Options) *Provider {
 	if len(o.Models) == 0 {
 		o.Models = []string{"claude-opus-4-5", "claude-sonnet-4-5", "gpt-5.4", "text-embedding-3-small"}
 	}
-	return &Provider{opt: o, meters: o.Limits.meters(o.Now())}
+	return &Provider{opt: o, meters: o.Limits.meters()}
 }
 
 // ServeHTTP answers a request.
@@ -65,7 +65,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e, n := p.open(r, api)
 	defer p.close(e)
 	c := &call{
-		api: api, anthropic: ofAnthropic(r, api), n: n,
+		api: api, anthropic: ofAnthropic(r, api), n: mix(p.opt.Seed) + n,
 		rng: rand.New(rand.NewPCG(p.opt.Seed, n)), created: p.opt.Now().Unix(),
 	}
 	if f := p.read(r, c, e); f.status != 0 {

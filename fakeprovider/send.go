@@ -47,7 +47,7 @@ func (p *Provider) answer(w http.ResponseWriter, r *http.Request, c *call, e *en
 		s.hold(i)
 		s.send(next)
 	}
-	if c.how.Cut != Uncut {
+	if c.streams() && (c.how.Cut == BetweenParts || c.how.Cut == InsidePart) {
 		panic(http.ErrAbortHandler)
 	}
 }
