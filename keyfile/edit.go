@@ -98,7 +98,7 @@ func edit(path string, change func([]Key) ([]Key, error)) error {
 		return err
 	}
 	defer lock.Close()
-	keys, _, err := read(path)
+	keys, old, err := read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -109,7 +109,7 @@ func edit(path string, change func([]Key) ([]Key, error)) error {
 	if _, err := parse(data); err != nil { // never write what could not be read again
 		return fmt.Errorf("%s would be faulty: %w", path, err)
 	}
-	return replace(path, data)
+	return replace(path, old, data)
 }
 
 // target follows links, so that a rename does not replace one, and two names of a
@@ -123,8 +123,9 @@ func target(path string) (string, error) {
 }
 
 // replace writes a file so that at any moment the old one or the new one is there,
-// whole. What a killed process left of its own is in nobody's way: the lock is ours.
-func replace(path string, data []byte) error {
+// whole; old is nil if there is none. What a killed process left of its own is in
+// nobody's way: the lock is ours.
+func replace(path string, old fs.FileInfo, data []byte) error {
 	next := path + ".new"
 	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -133,8 +134,11 @@ func replace(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if old != nil {
+		err = keepOwner(f, old)
+	}
+	_, failed := f.Write(data)
+	if err := errors.Join(err, failed, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	if err := os.Rename(next, path); err != nil {

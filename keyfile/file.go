@@ -3,6 +3,7 @@ package keyfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -20,9 +21,6 @@ const (
 	// Times are coarse, up to 2 s on FAT: a file that is written twice within one
 	// step can have the same time, and the same size, with other tokens.
 	settled = 2 * time.Second
-
-	// maxSize is some 300 bytes for each of maxKeys.
-	maxSize = 16 << 20
 )
 
 // File tells whose a token is.
@@ -141,9 +139,11 @@ func (f *File) clear() {
 	f.log.Warn("the key file is gone: every token is refused until it is back")
 }
 
-// same reports whether the file is the one that was read.
+// same reports whether the file is, by all that is told from outside, the one that was
+// read.
 func (f *File) same(info fs.FileInfo) bool {
-	return f.seen != nil && os.SameFile(f.seen, info) && f.seen.Size() == info.Size() && f.seen.ModTime().Equal(info.ModTime())
+	return f.seen != nil && os.SameFile(f.seen, info) && f.seen.Size() == info.Size() &&
+		f.seen.ModTime().Equal(info.ModTime()) && f.seen.Mode() == info.Mode()
 }
 
 // read takes over what the file has now. A faulty one is not read again before it
@@ -182,12 +182,15 @@ func read(path string) ([]Key, fs.FileInfo, error) {
 		return nil, nil, err
 	case !info.Mode().IsRegular():
 		return nil, nil, fmt.Errorf("%s is no regular file", path)
-	case info.Size() > maxSize:
-		return nil, nil, fmt.Errorf("%s has more than %d bytes", path, maxSize)
 	}
-	// If it is replaced between the two, info is the older one and the next look
+	// If it is replaced between the two, info is of the older one and the next look
 	// finds another: nothing is missed.
-	data, err := os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -38,9 +38,12 @@ type sum [sha256.Size]byte
 const (
 	mark = "qs-" // so that a token is known for what it is in a log or a commit
 
-	// maxKeys keeps a document within what package wire reads, and a reread within
-	// a tenth of a second.
-	maxKeys = 50_000
+	// maxKeys is as many as a pool may have allocations.
+	maxKeys = 10_000
+
+	// maxSize is more than maxKeys take: an id of 256 quotes and a prefix alike are
+	// 1024 bytes, the rest 190.
+	maxSize = 16 << 20
 )
 
 // sumOf is the hash a token is known by. Blanks around it are none of the token:
@@ -67,8 +70,11 @@ func checkID(id string) error {
 
 // parse reads a document. All its faults are one error, each with its field.
 func parse(data []byte) ([]Key, error) {
-	if len(bytes.TrimSpace(data)) == 0 {
+	switch {
+	case len(bytes.TrimSpace(data)) == 0:
 		return nil, errors.New(`the file is empty: one without keys is {"keys":[]}`)
+	case len(data) > maxSize:
+		return nil, fmt.Errorf("the file has more than %d bytes", maxSize)
 	}
 	doc, err := wire.ParseJSON(data)
 	if err != nil {
