@@ -83,13 +83,9 @@ func TestOneStateForAnArray(t *testing.T) {
 	rs := make([]questions.Reply, 2)
 	rs[0].Reset()
 	rs[1].Reset()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		r.Decide(context.Background(), []questions.Question{high, low}, rs)
-	}()
+	done := returned(func() { r.Decide(context.Background(), []questions.Question{high, low}, rs) })
 	r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
-	<-done
+	await(t, done, "the answer to both")
 	if rs[0].AsOf.Seq != first+1 || rs[1].AsOf != rs[0].AsOf || len(rs[0].Degraded) != 0 {
 		t.Errorf("as of %+v and %+v, want both of %d", rs[0].AsOf, rs[1].AsOf, first+1)
 	}

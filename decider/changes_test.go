@@ -140,21 +140,11 @@ func TestChangesEndWhereTheStateDoes(t *testing.T) {
 	_, err := r.putPool(r.within(), team("p", "c"), httpapi.Meta{})
 	r.must(err)
 	r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
-	waits, goOn := make(chan struct{}), make(chan struct{})
-	done := make(chan error, 1)
-	go func() {
-		done <- r.current.Load().loop.Do(r.within(), func() error {
-			close(waits)
-			<-goOn
-			return nil
-		})
-	}()
-	<-waits
+	fold := r.paused()
 	_, err = r.js.Publish(r.within(), "quota.config.pool.q", []byte(`{"id":"q"}`))
 	r.must(err)
 	before := r.changes(10)
-	close(goOn)
-	r.must(<-done)
+	fold()
 	last, err := r.lastSeq(r.within())
 	r.must(err)
 	_, err = r.State(r.within(), last, false)
@@ -236,12 +226,7 @@ func TestNoRefusalIsShownAsAChange(t *testing.T) {
 	}
 	last := uint64(0)
 	for _, a := range acks {
-		select {
-		case ack := <-a.Ok():
-			last = ack.Sequence
-		case err := <-a.Err():
-			t.Fatal(err)
-		}
+		last = r.acked(a)
 	}
 	r.must(r.current.Load().loop.Wait(r.within(), last))
 	list, next, err := r.Changes(r.within(), 1, 1000)

@@ -40,7 +40,7 @@ func TestClocksThatDifferAdmitNoMoreThanTheLimit(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	await(t, returned(all.Wait), "the answer to all")
 	if n := admitted.Load(); n != 20 {
 		t.Errorf("%d of 60 were admitted, want 20", n)
 	}

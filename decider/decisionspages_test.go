@@ -116,8 +116,8 @@ func TestPagesHaveNoHolesAndNothingTwice(t *testing.T) {
 		ask(a, "d", 4)
 		got, pages := map[string]int{}, 0
 		q := httpapi.DecisionQuery{Limit: limit}
-		for {
-			page, next, err := a.Decisions(a.within(), &q)
+		for ctx := a.within(); ; {
+			page, next, err := a.Decisions(ctx, &q)
 			a.must(err)
 			for _, key := range keysOf(page) {
 				if !strings.HasPrefix(key, "new") {
@@ -161,11 +161,12 @@ func TestWhatIsStoredBeforeThatIsKnown(t *testing.T) {
 			}
 			got := map[string]int{}
 			q := httpapi.DecisionQuery{Limit: limit, From: flight[0].Time}
+			ctx := r.within()
 			for page := 0; ; page++ {
 				if page == known {
 					r.decisions.landed()
 				}
-				list, next, err := r.Decisions(r.within(), &q)
+				list, next, err := r.Decisions(ctx, &q)
 				r.must(err)
 				for i := range list {
 					got[list[i].Reply.DecisionID]++
@@ -219,8 +220,8 @@ func TestALongLogIsReadBackwards(t *testing.T) {
 		last, err = js.PublishAsync(decisionSubject(connection), questions.AppendRecords(nil, list))
 		r.must(err)
 	}
-	<-last.Ok()
-	<-js.PublishAsyncComplete()
+	r.acked(last)
+	await(t, js.PublishAsyncComplete(), "the word of the broker on all before the last")
 	for _, c := range []struct {
 		q    httpapi.DecisionQuery
 		want int

@@ -93,7 +93,7 @@ func start(t *testing.T, nc *nats.Conn, dir string, change func(*Engine)) *runni
 	go func() { done <- r.Run(ctx) }()
 	r.stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-done; err != nil {
+		if err, _ := came(t, done, "the end of the engine"); err != nil {
 			t.Errorf("Run: %v", err)
 		}
 	})
@@ -136,7 +136,7 @@ func (r *running) ask(q questions.Question) questions.Reply {
 	q.MaxWaitMs = max(q.MaxWaitMs, 1)
 	rs := make([]questions.Reply, 1)
 	rs[0].Reset()
-	r.Decide(context.Background(), []questions.Question{q}, rs)
+	r.decide(context.Background(), []questions.Question{q}, rs)
 	return rs[0]
 }
 
@@ -199,7 +199,7 @@ func TestMinSeqIsWaitedFor(t *testing.T) {
 	q.MaxWaitMs = 20_000
 	go func() { answer <- r.ask(q) }()
 	r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
-	if got := <-answer; len(got.Degraded) != 0 || got.AsOf.Seq != seq+1 {
+	if got := await(t, answer, "the answer"); len(got.Degraded) != 0 || got.AsOf.Seq != seq+1 {
 		t.Errorf("a sequence that comes: degraded %v as of %d, want %d", got.Degraded, got.AsOf.Seq, seq+1)
 	}
 }
@@ -448,13 +448,9 @@ func TestEveryMinSeqIsWaitedFor(t *testing.T) {
 	never.MinSeq, never.MaxWaitMs = seq+1000, 1
 	soon.MinSeq, soon.MaxWaitMs = seq+1, 20_000
 	rs := make([]questions.Reply, 3)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		r.Decide(context.Background(), []questions.Question{never, soon, never}, rs)
-	}()
+	done := returned(func() { r.Decide(context.Background(), []questions.Question{never, soon, never}, rs) })
 	r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
-	<-done
+	await(t, done, "the answer to all")
 	for i, want := range []int{1, 0, 1} {
 		if got := rs[i].Degraded; len(got) != want {
 			t.Errorf("question %d: degraded %v", i, got)

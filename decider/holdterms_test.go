@@ -25,22 +25,6 @@ func (r *running) set(s plans.Setting, n int64) {
 	r.must(err)
 }
 
-// paused keeps the fold from folding until the test calls fold.
-func (r *running) paused() (fold func()) {
-	r.t.Helper()
-	loop := r.current.Load().loop
-	folding, folded := make(chan struct{}), make(chan struct{})
-	go func() {
-		_ = loop.Do(r.within(), func() error {
-			close(folding)
-			<-folded
-			return nil
-		})
-	}()
-	<-folding
-	return sync.OnceFunc(func() { close(folded) })
-}
-
 // shifted is a change of an engine whose clock can be set forward.
 func shifted(by *atomic.Int64) func(*Engine) {
 	return func(e *Engine) {
@@ -81,7 +65,7 @@ func TestMinSeqBlocksNothing(t *testing.T) {
 		q.Reserve, q.MinSeq = reserve, r.Applied()+1000
 		rs := make([]questions.Reply, 1)
 		if answered := make(chan struct{}); !r.Begin([]questions.Question{q}, rs, func() { close(answered) }) {
-			<-answered
+			await(t, answered, "the answer")
 		}
 		if got := rs[0]; got.Err != nil || !got.Allow || fmt.Sprint(got.Degraded) != "["+degradedMinSeq+"]" {
 			t.Errorf("reserve %v: %+v", reserve, got)
@@ -135,7 +119,7 @@ func TestARenewalWithoutVerdict(t *testing.T) {
 		go func() { answer <- r.ask(held(tried)) }()
 		r.awaitSaid("the log takes no holds") // of that one
 		r.Hurry()
-		if got := <-answer; got.Reason != reasonDegraded {
+		if got := await(t, answer, "the answer"); got.Reason != reasonDegraded {
 			t.Errorf("answered %+v", got)
 		}
 		r.noHold(hurry("running"), reasonDegraded)
@@ -166,7 +150,7 @@ func TestNoHoldAnswersSeeEachOther(t *testing.T) {
 			})
 		}
 		close(ready)
-		all.Wait()
+		await(t, returned(all.Wait), "the answer to all")
 		if len(allowed) != 1 {
 			t.Fatalf("round %d: %d were let pass, and there is one", round, len(allowed))
 		}
@@ -211,7 +195,7 @@ func TestACallWaitsAsLongAsItsLongest(t *testing.T) {
 	}
 	fold()
 	for range cap(answers) {
-		for i, got := range <-answers {
+		for i, got := range await(t, answers, "the answers to a call") {
 			if got.Err != nil || len(got.Degraded) > 0 {
 				t.Errorf("answer %d is %+v, want a verdict", i, got)
 			}

@@ -18,8 +18,9 @@ func hurried() context.Context {
 
 // askHurried asks without waiting.
 func (r *running) askHurried(qs ...questions.Question) []questions.Reply {
+	r.t.Helper()
 	rs := make([]questions.Reply, len(qs))
-	r.Decide(hurried(), qs, rs)
+	r.decide(hurried(), qs, rs)
 	return rs
 }
 

@@ -54,7 +54,7 @@ func heard(t *testing.T, nc *nats.Conn) {
 	if err := nc.Barrier(func() { close(done) }); err != nil {
 		t.Fatal(err)
 	}
-	<-done
+	await(t, done, "what was told")
 }
 
 // gathered returns the figures as name{label} or name.
@@ -186,27 +186,18 @@ func TestWhatWasWrittenUnseenIsReleased(t *testing.T) {
 	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
 	oneLimit(r, 9, func(p *plans.Pool) { p.OnDegraded = plans.Closed })
 	r.folded(held("renewed"))
-	p := r.current.Load()
-	folding, fold := make(chan struct{}), make(chan struct{})
-	go func() {
-		_ = p.loop.Do(r.within(), func() error {
-			close(folding)
-			<-fold
-			return nil
-		})
-	}()
-	<-folding
+	fold := r.paused()
 	r.noHold(hurry("renewed"), reasonDegraded)
 	r.noHold(hurry("1"), reasonDegraded)
 	last := held("2")
 	answer := make(chan questions.Reply, 1)
 	go func() { answer <- r.ask(last) }()
 	r.awaitWritten("quota.release", 1)
-	close(fold)
-	if got := <-answer; !got.Allow || len(got.Degraded) > 0 {
+	fold()
+	if got := await(t, answer, "the answer"); !got.Allow || len(got.Degraded) > 0 {
 		t.Errorf("after it: %+v", got)
 	}
-	r.must(p.loop.Wait(r.within(), r.last()))
+	r.must(r.current.Load().loop.Wait(r.within(), r.last()))
 	if n := r.written("quota.release"); r.open() != 2 || n != 1 {
 		t.Errorf("%d are open after %d releases, want the renewed and the last, and one", r.open(), n)
 	}
@@ -258,7 +249,7 @@ func TestTheCallerIsGone(t *testing.T) {
 		if !c.queued {
 			cancel(c.cause)
 		}
-		done, before := make(chan questions.Reply), r.calls()
+		done, before := make(chan questions.Reply, 1), r.calls()
 		go func() {
 			rs := make([]questions.Reply, 1)
 			r.Decide(ctx, []questions.Question{held("")}, rs)
@@ -268,7 +259,7 @@ func TestTheCallerIsGone(t *testing.T) {
 			r.awaitCalls(before + 1)
 		}
 		cancel(c.cause)
-		if got := <-done; !got.Allow || len(got.Degraded) != 1 || r.locally() != c.counted {
+		if got := await(t, done, "the answer"); !got.Allow || len(got.Degraded) != 1 || r.locally() != c.counted {
 			t.Errorf("%v: %+v, %d count, want %d", c, got, r.locally(), c.counted)
 		}
 	}
@@ -330,7 +321,7 @@ func TestAnotherLog(t *testing.T) {
 	r.awaitSaid("the log takes no holds")
 	_, err := r.js.CreateStream(r.within(), ingest.Configs(14, 1)[0])
 	r.must(err)
-	got := <-answer
+	got := await(t, answer, "the answer")
 	if !got.Allow || len(got.Degraded) > 1 {
 		t.Errorf("answered %+v", got)
 	}
@@ -355,7 +346,7 @@ func TestStopAnswersAll(t *testing.T) {
 	r.awaitSaid("the log takes no holds")
 	r.stop()
 	for range 2 {
-		if got := <-answers; !got.Allow || len(got.Degraded) == 0 {
+		if got := await(t, answers, "an answer"); !got.Allow || len(got.Degraded) == 0 {
 			t.Errorf("answered %+v", got)
 		}
 	}

@@ -64,7 +64,7 @@ func TestChangesOfDifferentFieldsDoNotUndoEachOther(t *testing.T) {
 		}
 		return nil
 	})
-	a.must(g.Wait())
+	a.must(await(t, outcome(g.Wait), "the end of all writers"))
 	end, err := a.lastSeq(a.within())
 	a.must(err)
 	for _, r := range []*running{a, b} {
@@ -153,7 +153,7 @@ func TestAnImportThatMeetsAnotherTakesItselfBack(t *testing.T) {
 		_, created = b.putPool(b.within(), team("other", "c-other"), httpapi.Meta{})
 		return nil
 	})
-	a.must(g.Wait())
+	a.must(await(t, outcome(g.Wait), "the end of all writers"))
 	a.must(created)
 	last, err := a.lastSeq(a.within())
 	a.must(err)

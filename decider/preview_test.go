@@ -66,8 +66,9 @@ func text(rs []questions.Reply) string {
 }
 
 func (r *running) preview(qs ...questions.Question) []questions.Reply {
+	r.t.Helper()
 	rs := make([]questions.Reply, len(qs))
-	r.Preview(context.Background(), qs, rs)
+	await(r.t, returned(func() { r.Preview(context.Background(), qs, rs) }), "the preview")
 	return rs
 }
 
@@ -76,7 +77,7 @@ func TestAPreviewIsWhatDecideAnswers(t *testing.T) {
 	r, _ := previewed(t)
 	qs := everyQuestion(r)
 	previews, answers := r.preview(qs...), make([]questions.Reply, len(qs))
-	r.Decide(context.Background(), qs, answers)
+	r.decide(context.Background(), qs, answers)
 	if got, want := text(previews), text(answers); got != want {
 		t.Errorf("previews:\n%sanswers:\n%s", got, want)
 	}

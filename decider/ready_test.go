@@ -28,9 +28,9 @@ func TestNobodyIsAskedBeforeItHasCaughtUp(t *testing.T) {
 	go func() { done <- e.Run(ctx) }()
 	defer func() {
 		cancel()
-		r.must(<-done)
+		r.must(await(t, done, "the end of the engine"))
 	}()
-	<-said.grew // that the log does not answer: by then it would have subscribed
+	await(t, said.grew, "a word of the engine") // that the log does not answer: by then it would have subscribed
 	question := []byte(`{"apiKeyId":"alice","connectionId":"c"}`)
 	if m, err := nc.RequestWithContext(r.within(), "quota.decide", question); !errors.Is(err, nats.ErrNoResponders) {
 		t.Errorf("without a log: %v, %v; want no responders", m, err)

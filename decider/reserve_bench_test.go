@@ -47,11 +47,13 @@ func BenchmarkReserve(b *testing.B) {
 	go func() { done <- e.Run(ctx) }()
 	defer func() {
 		cancel()
-		if err := <-done; err != nil {
+		if err, _ := came(b, done, "the end of the engine"); err != nil {
 			b.Error(err)
 		}
 	}()
-	if err := e.AwaitReady(ctx); err != nil {
+	ready, giveUp := context.WithTimeout(ctx, patience)
+	defer giveUp()
+	if err := e.AwaitReady(ready); err != nil {
 		b.Fatal(err)
 	}
 	const inFlight = 256

@@ -48,8 +48,9 @@ func held(request string) questions.Question {
 
 // askAll asks an array.
 func (r *running) askAll(qs ...questions.Question) []questions.Reply {
+	r.t.Helper()
 	rs := make([]questions.Reply, len(qs))
-	r.Decide(context.Background(), qs, rs)
+	r.decide(context.Background(), qs, rs)
 	return rs
 }
 
@@ -105,7 +106,7 @@ func TestNoMoreThanTheLimit(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	await(t, returned(all.Wait), "the answer to all")
 	b.level(a)
 	if n := admitted.Load(); n != 100 || a.open() != 100 {
 		t.Errorf("%d of 256 were admitted and %d are open, want 100", n, a.open())

@@ -51,7 +51,7 @@ func (r *running) watch(query, id string) *watcher {
 	w.stop = func() {
 		cancel()
 		resp.Body.Close()
-		srv.Close()
+		came(r.t, returned(srv.Close), "the end of the stream's server")
 	}
 	r.t.Cleanup(w.stop)
 	return w
@@ -180,7 +180,7 @@ func TestAStreamGoesOnOverALostState(t *testing.T) {
 	defer func() {
 		w.stop()
 		cancel()
-		r.must(<-done)
+		r.must(await(t, done, "the end of the engine"))
 	}()
 	r.must(r.AwaitReady(r.within()))
 	_, err := r.putPool(r.within(), team("p", "c"), httpapi.Meta{})

@@ -23,7 +23,7 @@ func startBroker(t *testing.T, dir string) *nats.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { srv.Shutdown() })
+	t.Cleanup(func() { came(t, returned(func() { srv.Shutdown() }), "the end of the broker") })
 	nc, err := nats.Connect(srv.ClientURL())
 	if err != nil {
 		t.Fatal(err)
@@ -58,12 +58,12 @@ func TestAPublishedEventChangesAnAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	done := make(chan error, 1)
 	go func() { done <- e.Run(ctx) }()
 	defer func() {
 		cancel()
-		if err := <-done; err != nil {
+		if err, _ := came(t, done, "the end of the engine"); err != nil {
 			t.Error(err)
 		}
 	}()

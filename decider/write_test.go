@@ -33,7 +33,7 @@ func TestWritesRaceAndNoneIsLost(t *testing.T) {
 				return nil
 			})
 		}
-		a.must(g.Wait())
+		a.must(await(t, outcome(g.Wait), "the end of all writers"))
 		if won[0] == won[1] {
 			t.Fatalf("round %d: two pools on one connection: %v, want exactly one", round, won)
 		}
@@ -67,7 +67,7 @@ func TestManyWritersOfOneProcessAllWrite(t *testing.T) {
 			return nil
 		})
 	}
-	e.must(g.Wait())
+	e.must(await(t, outcome(g.Wait), "the end of all writers"))
 	if n := len(e.Pools()); n != writers*each {
 		t.Errorf("%d pools, want %d", n, writers*each)
 	}
@@ -133,12 +133,7 @@ func TestAWriteIsNotAheadOfItsState(t *testing.T) {
 	a, b := start(t, nc, t.TempDir()+"/a", nil), start(t, nc, t.TempDir()+"/b", nil)
 	old, err := a.putPool(a.within(), team("p", "c"), httpapi.Meta{})
 	a.must(err)
-	fold, stalled, release := a.current.Load().loop, make(chan struct{}), make(chan struct{})
-	done := make(chan error, 1)
-	go func() {
-		done <- fold.Do(a.within(), func() error { close(stalled); <-release; return nil })
-	}()
-	<-stalled
+	fold := a.paused()
 	theirs := team("p", "c")
 	theirs.Name = "theirs"
 	won, err := b.putPool(b.within(), theirs, httpapi.Meta{})
@@ -148,8 +143,7 @@ func TestAWriteIsNotAheadOfItsState(t *testing.T) {
 	if _, err := a.putPool(ctx, team("p", "d"), httpapi.Meta{IfMatch: true, ExpectedRevision: old.Revision}); !errors.Is(err, httpapi.ErrUnavailable) {
 		t.Errorf("while its fold stands still: %v, want that it is unavailable", err)
 	}
-	close(release)
-	a.must(<-done)
+	fold()
 	_, err = a.State(a.within(), won.Revision, false)
 	a.must(err)
 	if got, _ := a.Pool("p"); got.Revision != won.Revision || got.Doc.Connections[0].ConnectionID != "c" {
@@ -163,14 +157,14 @@ func TestAWriteIsNotAheadOfItsState(t *testing.T) {
 // TestAWriteThatWaitsIsNotBegun: behind others for longer than its caller waits.
 func TestAWriteThatWaitsIsNotBegun(t *testing.T) {
 	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
-	r.writing <- struct{}{} // somebody writes
+	await(t, returned(func() { r.writing <- struct{}{} }), "who wrote before to an end") // somebody writes
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	_, err := r.putPool(ctx, team("p", "c"), httpapi.Meta{})
 	if !errors.Is(err, httpapi.ErrUnavailable) || !strings.Contains(err.Error(), "not begun") {
 		t.Errorf("behind another write: %v, want that it was not begun", err)
 	}
-	<-r.writing
+	await(t, r.writing, "what the test has put there")
 	if _, err := r.putPool(r.within(), team("p", "c"), httpapi.Meta{}); err != nil {
 		t.Error(err)
 	}
