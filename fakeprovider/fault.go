@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/quotashare/quotashare/dialect"
 )
 
 // fault is a refusal of the provider's own; status 0 is none.
@@ -38,6 +40,17 @@ func (c *call) fault(f fault) string {
 	}
 	class, code := codeOf(f.status)
 	return fmt.Sprintf(`{"error":{"message":%s,"type":%s,"param":null,"code":%s}}`, quote(f.message), quote(class), code)
+}
+
+// errorEvent is how a stream says that it goes no further.
+func (c *call) errorEvent() string {
+	switch {
+	case c.anthropic:
+		return named("error", c.fault(fault{529, "Overloaded"}))
+	case c.api == dialect.Responses:
+		return c.failed()
+	}
+	return event(c.fault(fault{500, "The server had an error while processing your request."}))
 }
 
 // classOf returns the type of an error of Anthropic's.

@@ -47,14 +47,3 @@ func (c *call) messageStream() []part {
 		part{body: named("message_delta", delta), states: everything},
 		part{body: named("message_stop", `{"type":"message_stop"}`)})
 }
-
-// errorEvent is how a stream says that it goes no further.
-func (c *call) errorEvent() string {
-	switch {
-	case c.anthropic:
-		return named("error", c.fault(fault{529, "Overloaded"}))
-	case c.api.String() == "/v1/responses":
-		return c.failed()
-	}
-	return event(c.fault(fault{500, "The server had an error while processing your request."}))
-}

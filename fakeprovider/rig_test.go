@@ -72,6 +72,11 @@ func (r *rig) do(req *http.Request) answer {
 	return answer{resp.StatusCode, resp.Header, b.Bytes(), err}
 }
 
+// post is a request for a handler that does not listen.
+func post(path, body string) *http.Request {
+	return httptest.NewRequest("POST", path, strings.NewReader(body))
+}
+
 // last returns the newest line of the ledger, of a handler that has ended.
 func (r *rig) last(t testing.TB) Charge {
 	t.Helper()

@@ -176,7 +176,7 @@ func TestDelays(t *testing.T) {
 				tt.how.Gate = make(chan struct{})
 			}
 			p := New(Options{Behave: func(*http.Request) Behaviour { return tt.how }})
-			r := httptest.NewRequest("POST", "/v1/chat/completions", strings.NewReader(tt.body))
+			r := post("/v1/chat/completions", tt.body)
 			if tt.leaves > 0 {
 				ctx, cancel := context.WithTimeout(r.Context(), tt.leaves)
 				defer cancel()
