@@ -1,0 +1,99 @@
+package routing_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/quotashare/quotashare/routing"
+)
+
+func TestNoAllocations(t *testing.T) {
+	list := pool(5, 3, 1, 1)
+	choose := func() { routing.Choose(list).Pay(list) }
+	if n := testing.AllocsPerRun(100, choose); n != 0 {
+		t.Errorf("a choice allocates %.1f times", n)
+	}
+	b := standing(t, 50, 4)
+	r := &rules{}
+	if n := testing.AllocsPerRun(10_000, func() { oneGoes(t, b, r) }); n != 0 {
+		t.Errorf("a turn of the backlog allocates %.1f times", n)
+	}
+}
+
+// standing is a backlog of some keys with so many waiting each.
+func standing(tb testing.TB, keys, each int) *routing.Backlog {
+	tb.Helper()
+	b := &routing.Backlog{}
+	for i := range keys * each {
+		w := routing.Waiter{Ticket: routing.Ticket(i + 1), Key: routing.Key(i % keys), Cost: 7, Deadline: int64(i * 7919 % 1000), Lease: 10}
+		if err := b.Push(w); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return b
+}
+
+// oneGoes lets one go, and wait again.
+func oneGoes(tb testing.TB, b *routing.Backlog, r *rules) {
+	w, ok := b.Next(r)
+	if !ok || b.Push(w) != nil {
+		tb.Fatal("nobody goes")
+	}
+}
+
+func BenchmarkChoose(b *testing.B) {
+	for _, n := range []int{2, 10, 100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			list := pool(make([]int64, n)...)
+			for i := range list {
+				list[i].Weight = int64(1 + i%7)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				c := routing.Choose(list)
+				c.Pay(list)
+				list[c.Winner].InFlight = (list[c.Winner].InFlight + 1) % 5
+			}
+		})
+	}
+}
+
+func BenchmarkOrder(b *testing.B) {
+	list := pool(5, 3, 1, 1, 2, 2, 2, 9, 9, 1)
+	var order []int
+	b.ReportAllocs()
+	for b.Loop() {
+		order = routing.Choose(list).Order(order[:0], list)
+	}
+}
+
+func BenchmarkBacklog(b *testing.B) {
+	for _, c := range []struct{ keys, each int }{{1, 10}, {64, 1}, {1000, 9}} {
+		b.Run(fmt.Sprintf("next and push, %d keys with %d", c.keys, c.each), func(b *testing.B) {
+			l, r := standing(b, c.keys, c.each), &rules{}
+			b.ReportAllocs()
+			for b.Loop() {
+				oneGoes(b, l, r)
+			}
+		})
+		b.Run(fmt.Sprintf("nobody goes, %d keys with %d", c.keys, c.each), func(b *testing.B) {
+			l := standing(b, c.keys, c.each)
+			b.ReportAllocs()
+			for b.Loop() {
+				l.Next(nobody{})
+			}
+		})
+	}
+	b.Run("free at, 1000 keys with 9", func(b *testing.B) {
+		l, r := standing(b, 1000, 9), &rules{}
+		b.ReportAllocs()
+		for b.Loop() {
+			l.FreeAt(0, []int64{100, 200, 300}, r)
+		}
+	})
+}
+
+// nobody are rules by which nobody may pass.
+type nobody struct{ *rules }
+
+func (nobody) Passes(*routing.Waiter) (bool, int64) { return false, 7 }
