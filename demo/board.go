@@ -135,15 +135,17 @@ func (b *board) row(key string) *row {
 	return nil
 }
 
+// state is what a request of the key would come to now. A time is rounded up to seconds:
+// who comes back at it is let in.
 func (r *row) state(zone *time.Location) string {
 	switch {
 	case r.block != "" && r.free.IsZero():
 		return "blocked (" + r.block + ")"
 	case r.block != "":
-		return "blocked until " + r.free.In(zone).Format(time.TimeOnly)
+		return "blocked until " + r.free.Add(time.Second-1).In(zone).Format(time.TimeOnly)
 	case r.behind:
-		return "served, behind the others (deprioritized)"
-	case r.served == "0" || r.served == "":
+		return "served, deprioritized"
+	case r.served == "0":
 		return "not here yet"
 	}
 	return "served"
@@ -152,9 +154,9 @@ func (r *row) state(zone *time.Location) string {
 // line says how the account stands.
 func (b *board) line() string {
 	if b.strict {
-		return fmt.Sprintf("%s of %s tokens used, which is %s or more: shares are enforced", b.used, b.limit, b.strictAt)
+		return fmt.Sprintf("%s of %s tokens used, shares are enforced from %s on", b.used, b.limit, b.strictAt)
 	}
-	return fmt.Sprintf("%s of %s tokens used: below %s a key may use more than its share", b.used, b.limit, b.strictAt)
+	return fmt.Sprintf("%s of %s tokens used, keys may borrow until %s are", b.used, b.limit, b.strictAt)
 }
 
 // seen is what the board shows, in words.
@@ -165,16 +167,16 @@ func (b *board) seen(zone *time.Location) string {
 		case r.block != "":
 			all = append(all, fmt.Sprintf("%s is %s (%s), and was refused %d times", r.key, r.state(zone), r.block, r.blocked))
 		case r.behind:
-			all = append(all, r.key+" is above its share too and served behind the others")
+			all = append(all, r.key+" is above its share too, and goes behind the others")
 		default:
 			served = append(served, r.key)
 		}
 	}
-	if len(served) == len(b.rows) {
+	if len(all) == 0 {
 		return "nobody is blocked: " + b.line()
 	}
 	if len(served) > 0 {
-		all = append(all, "served as if they were alone: "+strings.Join(served, ", "))
+		all = append(all, "the rest is served: "+strings.Join(served, ", "))
 	}
 	return strings.Join(all, "; ")
 }

@@ -46,6 +46,7 @@ type demo struct {
 	id     string // of its connection
 	screen screen
 	stage  *stage
+	start  time.Time // of the asking
 
 	how  fakeprovider.Options
 	pace func(start time.Time) pace
@@ -71,7 +72,7 @@ func newDemo(o Options, now time.Time) *demo {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	d := &demo{Options: o, pace: pacer, id: prefix + now.UTC().Format("20060102-150405.000")}
+	d := &demo{Options: o, pace: pacer, start: now, id: prefix + now.UTC().Format("20060102-150405.000")}
 	d.screen = screen{w: o.Out, terminal: o.Terminal, length: o.For, zone: o.Zone}
 	d.how = fakeprovider.Options{Seed: o.Seed, Behave: func(*http.Request) fakeprovider.Behaviour {
 		return fakeprovider.Behaviour{FirstByteDelay: 100 * time.Millisecond, Delay: 20 * time.Millisecond, Completion: everything}
@@ -150,11 +151,11 @@ func (d *demo) introduce() {
 
 // play lets the keys ask, and shows how everything stands meanwhile.
 func (d *demo) play(ctx context.Context) error {
+	d.start = time.Now()
 	g, ctx := errgroup.WithContext(ctx)
 	asking, done := context.WithCancel(ctx)
-	start := time.Now()
-	g.Go(func() error { defer done(); return d.ask(ctx, d.pace(start)) })
-	g.Go(func() error { return d.watch(asking, start) })
+	g.Go(func() error { defer done(); return d.ask(ctx, d.pace(d.start)) })
+	g.Go(func() error { return d.watch(asking) })
 	return g.Wait()
 }
 
@@ -162,16 +163,19 @@ func (d *demo) play(ctx context.Context) error {
 // of connections.
 const inFlight = 8
 
-// ask makes all requests of all keys.
+// ask makes all requests of all keys, and is over when the demo is.
 func (d *demo) ask(ctx context.Context, until pace) error {
 	transport := &http.Transport{MaxIdleConnsPerHost: inFlight * len(cast)}
 	defer transport.CloseIdleConnections()
-	keys, ctx := errgroup.WithContext(ctx)
+	keys, each := errgroup.WithContext(ctx)
 	for i := range cast {
 		c := &caller{habit: &cast[i], url: d.stage.url, token: d.stage.tokens[cast[i].key], http: &http.Client{Transport: transport}}
-		keys.Go(func() error { return d.askAs(ctx, c, until) })
+		keys.Go(func() error { return d.askAs(each, c, until) })
 	}
-	return keys.Wait()
+	if err := keys.Wait(); err != nil {
+		return err
+	}
+	return until(ctx, d.For)
 }
 
 // askAs makes the requests of one key, each at its time or when there is room for it.
@@ -191,10 +195,10 @@ func (d *demo) askAs(ctx context.Context, c *caller, until pace) error {
 const refreshEvery = time.Second
 
 // watch shows the board until ctx ends.
-func (d *demo) watch(ctx context.Context, start time.Time) error {
+func (d *demo) watch(ctx context.Context) error {
 	ticks := time.NewTicker(refreshEvery)
 	defer ticks.Stop()
-	for at := start; ; {
+	for at := d.start; ; {
 		b, err := d.API.board(ctx, d.id)
 		switch {
 		case ctx.Err() != nil:
@@ -202,7 +206,7 @@ func (d *demo) watch(ctx context.Context, start time.Time) error {
 		case err != nil:
 			return err
 		}
-		d.screen.show(b, at.Sub(start))
+		d.screen.show(b, at.Sub(d.start))
 		select {
 		case at = <-ticks.C:
 		case <-ctx.Done():
@@ -220,7 +224,7 @@ func (d *demo) conclude(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.screen.end(b, d.For)
+	d.screen.end(b, min(time.Since(d.start), d.For))
 	auth := ""
 	if d.Token != "" {
 		auth = ` -H "authorization: ` + d.Token + `"`

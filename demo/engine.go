@@ -92,29 +92,28 @@ func signed() http.Header {
 	return http.Header{"X-Quota-Actor": {actor}, "X-Quota-Reason": {"a demo was started"}}
 }
 
-// prepare makes the pool, on a connection that nobody has used, and returns the sequence
-// of the log from which on it is there.
+// prepare makes the pool, on a connection that nobody has used, with a plan of so many
+// tokens an hour. It returns the sequence of the log from which on all is there.
 func (call API) prepare(ctx context.Context, id string, tokens int64) (seq uint64, err error) {
 	if err := call.clear(ctx); err != nil {
-		return 0, err
-	}
-	// The plan is first: the pool would else have its provider's for a moment. Requests
-	// are limited too, so far above what is used here that the tokens decide, because what
-	// the plan has is what the engine shows.
-	plan := map[string]any{"dimensions": []any{
-		map[string]any{"unit": "tokens", "window": "hourly", "limit": tokens},
-		map[string]any{"unit": "requests", "window": "hourly", "limit": 100 * tokens},
-	}}
-	if err := call.do(ctx, http.MethodPut, plansPath+url.PathEscape(id), signed(), plan, nil); err != nil {
 		return 0, err
 	}
 	doc := pool{ID: PoolID, Name: poolName, Provider: provider, Connections: []connection{{id}}}
 	for _, h := range cast {
 		doc.Allocations = append(doc.Allocations, allocation{h.key, h.weight, h.policy})
 	}
-	var made struct{ Pool pool }
-	err = call.do(ctx, http.MethodPost, "/api/quota/pools", signed(), doc, &made)
-	return made.Pool.Revision, err
+	if err := call.do(ctx, http.MethodPost, "/api/quota/pools", signed(), doc, nil); err != nil {
+		return 0, err
+	}
+	// Requests are limited too, because what the plan has is what the engine shows, and so
+	// far above what is asked for that the tokens decide.
+	plan := map[string]any{"dimensions": []any{
+		map[string]any{"unit": "tokens", "window": "hourly", "limit": tokens},
+		map[string]any{"unit": "requests", "window": "hourly", "limit": 100 * tokens},
+	}}
+	var made struct{ Plan struct{ Revision uint64 } }
+	err = call.do(ctx, http.MethodPut, plansPath+url.PathEscape(id), signed(), plan, &made)
+	return made.Plan.Revision, err
 }
 
 // clear removes what an earlier demo has left. What it consumed stays counted on its
@@ -128,8 +127,8 @@ func (call API) clear(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !old.Pool.demos():
-		return fmt.Errorf("the pool %s is not of a demo: its name is %q, and a demo would take it away; "+
-			"give it another id, or delete it if nobody needs it", PoolID, old.Pool.Name)
+		return fmt.Errorf("the pool %s, named %q, is none of a demo, which would put its own in its place: "+
+			"export it and give it another id, or delete it if nobody needs it", PoolID, old.Pool.Name)
 	}
 	header := signed()
 	header.Set("If-Match", `"`+strconv.FormatUint(old.Pool.Revision, 10)+`"`)

@@ -42,6 +42,7 @@ func (s *screen) show(b *board, at time.Duration) {
 
 // end prints the last board, which stays.
 func (s *screen) end(b *board, at time.Duration) {
+	at = at.Truncate(time.Second)
 	if s.terminal {
 		s.draw(b, at)
 		return
@@ -52,15 +53,18 @@ func (s *screen) end(b *board, at time.Duration) {
 	}
 }
 
-// Sequences of ECMA-48, which every terminal knows.
+// Sequences that terminals know (ECMA-48, and DEC's for wrapping).
 const (
 	up    = "\x1b[%dA" // so many lines
 	erase = "\x1b[K"   // to the end of the line
+	cut   = "\x1b[?7l" // lines at the edge: one that is wrapped would be two to go up
+	wrap  = "\x1b[?7h" // as it was
 )
 
 // draw writes everything at once: a terminal that shows half of it would flicker.
 func (s *screen) draw(b *board, at time.Duration) {
 	var text bytes.Buffer
+	text.WriteString(cut)
 	if s.drawn > 0 {
 		fmt.Fprintf(&text, up, s.drawn)
 	}
@@ -68,6 +72,7 @@ func (s *screen) draw(b *board, at time.Duration) {
 	for _, line := range lines {
 		text.WriteString(line + erase + "\n")
 	}
+	text.WriteString(wrap)
 	s.drawn = len(lines)
 	_, _ = s.w.Write(text.Bytes()) // nobody looks
 }
@@ -78,7 +83,7 @@ func (s *screen) lines(b *board, at time.Duration) []string {
 	for _, r := range b.rows {
 		rows = append(rows, []string{r.key, r.served.String(), strconv.FormatInt(r.blocked, 10), r.tokens.String(), r.share.String(), r.state(s.zone)})
 	}
-	return append(columns(rows), "", fmt.Sprintf("%.0fs of %.0fs, %s", at.Seconds(), s.length.Seconds(), b.line()))
+	return append(columns(rows), "", fmt.Sprintf("%.0fs of %.0fs: %s", at.Seconds(), s.length.Seconds(), b.line()))
 }
 
 // sentences are the lines of a board that is one of many, each to be read by itself.

@@ -29,10 +29,11 @@ const (
 
 // stage is what stands between the clients and the engine.
 type stage struct {
-	url    string            // of the gateway
-	tokens map[string]string // by key
-	client *client.Client
-	stop   func() error // when the clients are done; everything is in the log then
+	url      string            // of the gateway
+	tokens   map[string]string // by key
+	client   *client.Client
+	provider *fakeprovider.Provider
+	stop     func() error // when the clients are done; everything is in the log then
 }
 
 // openStage starts the provider and the gateway. Nobody else has the tokens and the
@@ -50,7 +51,8 @@ func openStage(nc *nats.Conn, id string, how fakeprovider.Options, log *slog.Log
 	}
 	credential := "sk-" + rand.Text()
 	how.Credentials = []string{credential}
-	behind, stopProvider, err := serveProvider(fakeprovider.New(how))
+	s.provider = fakeprovider.New(how)
+	behind, stopProvider, err := serveProvider(s.provider)
 	if err != nil {
 		return nil, errors.Join(err, s.flush())
 	}

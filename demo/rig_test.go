@@ -1,0 +1,141 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/quotashare/quotashare/decider"
+	"github.com/quotashare/quotashare/fakeprovider"
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/ingest"
+)
+
+func TestMain(m *testing.M) {
+	// A goroutine of nats.go that an engine which stops may leave behind.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mustToo is must for other goroutines than the test's.
+func mustToo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// within ends long after everything should have happened.
+func within(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// engine is a real one: a broker, a decider and its HTTP API.
+type engine struct {
+	t    testing.TB
+	nc   *nats.Conn
+	url  string // of the API
+	http *http.Client
+}
+
+func startEngine(t testing.TB) *engine {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	srv, err := ingest.Start(ingest.Options{Dir: filepath.Join(t.TempDir(), "nats"), Addr: "127.0.0.1:-1", Sync: 100 * time.Millisecond, Logger: quiet})
+	must(t, err)
+	t.Cleanup(func() { must(t, srv.Shutdown()) })
+	nc, err := nats.Connect(srv.ClientURL())
+	must(t, err)
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	must(t, err)
+	_, err = ingest.EnsureStreams(within(t), js, ingest.Configs(14, 1))
+	must(t, err)
+	d, err := decider.New(decider.Options{Conn: nc, Dir: filepath.Join(t.TempDir(), "state"), Version: "0.0.1", Log: quiet})
+	must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		must(t, <-done)
+	})
+	must(t, d.AwaitReady(within(t)))
+	h, err := httpapi.New(httpapi.Config{Engine: d, Version: "0.0.1", Registry: prometheus.NewRegistry(), Log: quiet})
+	must(t, err)
+	api := httptest.NewServer(h)
+	t.Cleanup(api.Close)
+	return &engine{t: t, nc: nc, url: api.URL, http: api.Client()}
+}
+
+// api is the engine's API as the command line has it.
+func (e *engine) api(ctx context.Context, method, path string, header http.Header, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, e.url+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = header
+	resp, err := e.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	switch {
+	case err != nil:
+		return nil, err
+	case resp.StatusCode == http.StatusNotFound:
+		return nil, ErrNotFound
+	case resp.StatusCode/100 != 2:
+		return nil, fmt.Errorf("%s %s: %s", method, path, answer)
+	}
+	return answer, nil
+}
+
+// send makes a change to the engine that the demo has no part in.
+func (e *engine) send(method, path, body string) {
+	e.t.Helper()
+	_, err := e.api(within(e.t), method, path, http.Header{"Content-Type": {"application/json"}}, []byte(body))
+	must(e.t, err)
+}
+
+// get reads what the engine shows.
+func (e *engine) get(path string, into any) {
+	e.t.Helper()
+	answer, err := e.api(within(e.t), http.MethodGet, path, nil, nil)
+	must(e.t, err)
+	must(e.t, json.Unmarshal(answer, into))
+}
+
+// demo is the shortest one, as fast as the engine answers: nobody waits for the time of a
+// request, and the provider for nothing.
+func (e *engine) demo(now time.Time) (*demo, *bytes.Buffer) {
+	var out bytes.Buffer
+	d := newDemo(Options{
+		API: e.api, NATS: e.nc, For: Shortest, Seed: 1, Out: &out, Zone: time.UTC, Log: slog.New(slog.DiscardHandler), URL: "http://engine",
+	}, now)
+	d.pace = func(time.Time) pace { return func(ctx context.Context, _ time.Duration) error { return ctx.Err() } }
+	d.how.Behave = func(*http.Request) fakeprovider.Behaviour { return fakeprovider.Behaviour{Completion: everything} }
+	return d, &out
+}
