@@ -115,6 +115,9 @@ func (c *Client) Close(ctx context.Context) error {
 // listens there only a question tells.
 func (c *Client) Connected() bool { return c.to.connected() }
 
+// FailClosed reports whether a question without an answer is a block.
+func (c *Client) FailClosed() bool { return c.o.FailClosed }
+
 // Stats returns the counters. Those of events are of one instant and add up.
 func (c *Client) Stats() Stats {
 	var s Stats

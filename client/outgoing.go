@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -169,6 +170,8 @@ func answer(req *http.Request, r dialect.Refusal, api dialect.API, d *Decision) 
 	for _, f := range a.Header {
 		resp.Header.Set(f.Name, f.Value)
 	}
+	// As a transport's: a proxy copies the header alone, and would send it in chunks.
+	resp.Header.Set("Content-Length", strconv.Itoa(len(a.Body)))
 	if d != nil {
 		mark(resp.Header, d)
 		resp.Request = req.WithContext(context.WithValue(req.Context(), decisionKey{}, *d))

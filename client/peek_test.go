@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -78,4 +79,17 @@ func TestConnected(t *testing.T) {
 		t.Error("connected to a broker that has stopped")
 	}
 	b.start()
+}
+
+// TestAnAnswerOfOursSaysItsLength, as one of a transport does: httputil.ReverseProxy
+// copies the header, and sends in chunks what has none.
+func TestAnAnswerOfOursSaysItsLength(t *testing.T) {
+	req, err := http.NewRequest(http.MethodPost, "http://gateway/v1/messages", nil)
+	must(t, err)
+	resp := answer(req, dialect.Refusal{Status: 429, Message: "m"}, dialect.Messages, nil)
+	body, err := io.ReadAll(resp.Body)
+	must(t, err)
+	if got := resp.Header.Get("Content-Length"); got != strconv.Itoa(len(body)) || resp.ContentLength != int64(len(body)) {
+		t.Errorf("Content-Length %s and %d of %d bytes", got, resp.ContentLength, len(body))
+	}
 }
