@@ -60,7 +60,7 @@ const aroundWithin = 30 * time.Second
 // an answer that no client should get.
 func Run(ctx context.Context, o Options, now time.Time) error {
 	if o.For < Shortest || o.For > Longest {
-		return fmt.Errorf("for is %s: a demo lasts %s to %s", o.For, Shortest, Longest)
+		return fmt.Errorf("--for is %s: a demo lasts %s to %s", o.For, Shortest, Longest)
 	}
 	return newDemo(o, now).run(ctx)
 }

@@ -158,7 +158,7 @@ func TestTwoEngines(t *testing.T) {
 
 func TestRunRefusesLengths(t *testing.T) {
 	for _, length := range []time.Duration{0, Shortest - 1, Longest + 1} {
-		if err := Run(within(t), Options{For: length}, midday); err == nil || !strings.HasPrefix(err.Error(), "for is ") {
+		if err := Run(within(t), Options{For: length}, midday); err == nil || !strings.HasPrefix(err.Error(), "--for is ") {
 			t.Errorf("%s: the error is %v", length, err)
 		}
 	}

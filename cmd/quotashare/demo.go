@@ -85,7 +85,7 @@ func (d *demoCmd) connect() (*nats.Conn, error) {
 	}
 	nc, err := nats.Connect(url, options...)
 	if err != nil {
-		return nil, unstarted(fmt.Errorf("the engine does not answer over NATS: %w", err), "nats-addr")
+		return nil, unstarted(fmt.Errorf("nobody answers at %s: %w", url, err), "nats-addr")
 	}
 	return nc, nil
 }
