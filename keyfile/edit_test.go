@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -98,20 +99,30 @@ func TestListIsByKeyAndAge(t *testing.T) {
 	if _, err := Revoke(path, "alice", ""); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("revoked without a file: %v", err)
 	}
-	var want []string
-	for _, at := range []struct {
-		id  string
-		age time.Duration
-	}{{"bob", 0}, {"alice", 0}, {"alice", time.Hour}} {
-		token, err := Issue(path, at.id, noon.Add(-at.age))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want = append(want, at.id+" "+token[:PrefixLength])
-	}
-	slices.Reverse(want)
-	if diff := cmp.Diff(want, listed(t, path)); diff != "" {
+	put(t, path, encode([]Key{
+		{ID: "bob", Prefix: "qs-1", CreatedAt: noon, sum: sumOf("1")},
+		{ID: "alice", Prefix: "qs-2", CreatedAt: noon.Add(time.Hour), sum: sumOf("2")},
+		{ID: "alice", Prefix: "qs-4", CreatedAt: noon, sum: sumOf("4")},
+		{ID: "alice", Prefix: "qs-3", CreatedAt: noon, sum: sumOf("3")},
+	}), 0)
+	if diff := cmp.Diff([]string{"alice qs-3", "alice qs-4", "alice qs-2", "bob qs-1"}, listed(t, path)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Whoever has begun to read goes on in the old file.
+func TestAFileIsReplacedWhole(t *testing.T) {
+	path := home(t)
+	issue(t, path, "alice")
+	want := contents(t, path)
+	reader, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	issue(t, path, "bob")
+	if got, err := io.ReadAll(reader); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("a reader has %q, %v", got, err)
 	}
 }
 
