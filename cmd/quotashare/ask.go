@@ -27,7 +27,7 @@ type decideCmd struct {
 	Percent    string         `placeholder:"N" help:"Estimate: points of the provider's 100."`
 	Reserve    bool           `help:"Hold the estimate until the request is settled or released."`
 	RequestID  string         `placeholder:"ID" help:"Name the request, to settle or release it by."`
-	Lease      *time.Duration `placeholder:"TIME" help:"How long the hold lasts at most, such as 90s; the setting holdTtlMs."`
+	Lease      *time.Duration `placeholder:"TIME" help:"With --reserve: how long the hold lasts at most, such as 90s, from 1ms to 1h; the setting holdTtlMs."`
 	At         string         `placeholder:"TIME" help:"Ask for that time, RFC 3339 or epoch milliseconds."`
 	MinSeq     uint64         `placeholder:"SEQ" help:"Answer from a state that includes this event."`
 	MaxWait    *time.Duration `placeholder:"TIME" help:"How long to wait for that, and then for the verdict on a hold; 100ms."`
@@ -35,6 +35,14 @@ type decideCmd struct {
 	Explain    bool           `help:"Show every dimension; implies --json."`
 	JSON       bool           `name:"json" help:"Print the answer as it came."`
 	server     `embed:"" group:"Configuration"`
+}
+
+// Validate refuses, for kong, what would be without effect.
+func (d *decideCmd) Validate() error {
+	if d.Lease != nil && !d.Reserve {
+		return errors.New("--lease is for a hold, and without --reserve nothing is held: add --reserve or leave --lease out")
+	}
+	return nil
 }
 
 func (d *decideCmd) run(ctx context.Context, p program.Process) error {
@@ -186,7 +194,7 @@ func (r *reply) say(w io.Writer) {
 	if r.Message != "" {
 		fmt.Fprintf(w, "  %s\n", r.Message)
 	}
-	if r.RetryAfterMs != nil {
+	if r.RetryAfterMs != nil && r.Message == "" { // else that says when
 		fmt.Fprintf(w, "  free again in %s, at %s\n", time.Duration(*r.RetryAfterMs)*time.Millisecond, r.RetryAt)
 	}
 	if r.Deprioritize {
