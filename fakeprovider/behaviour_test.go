@@ -57,15 +57,19 @@ func TestHead(t *testing.T) {
 // TestSeed: the same seed and requests give the same answers, another one
 // others.
 func TestSeed(t *testing.T) {
-	answer := func(seed uint64) string {
+	answer := func(seed uint64) (body, id string) {
 		p := New(Options{Seed: seed, Now: func() time.Time { return start }})
 		w := httptest.NewRecorder()
 		for _, req := range requests {
 			p.ServeHTTP(w, post(req.api.String(), req.body))
 		}
-		return w.Body.String()
+		return w.Body.String(), w.Header().Get("X-Request-Id")
 	}
-	if answer(1) != answer(1) || answer(1) == answer(2) {
-		t.Error("the seed does not say what is answered")
+	body, id := answer(1)
+	if again, same := answer(1); again != body || same != id {
+		t.Error("the same seed gives other answers")
+	}
+	if other, unlike := answer(2); other == body || unlike == id {
+		t.Errorf("another seed gives the same answers, or the id %s", id)
 	}
 }

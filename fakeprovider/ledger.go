@@ -90,11 +90,11 @@ func (p *Provider) note(e *entry, change func()) {
 	p.spend(e.Total - before)
 }
 
-// charge is the rule.
+// charge is the rule. What is refused never begins, so the status is not asked.
 func (e *entry) charge() {
 	e.Prompt, e.Completion, e.Whole = 0, 0, false
 	switch {
-	case !e.API.Metered() || e.Status < 200 || e.Status > 299 || !e.begun:
+	case !e.API.Metered() || !e.begun:
 	case e.stated == everything:
 		e.Prompt, e.Completion, e.Whole = e.use.prompt, e.use.completion, true
 	case e.failed && e.Text == 0 && e.stated == nothing:
