@@ -1,6 +1,7 @@
 package fairshare
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -55,7 +56,7 @@ func TestAskedAgain(t *testing.T) {
 	}
 	for _, what := range []string{
 		"never", "fair-share", "global-saturated", "cap-absolute", "model-cap", "capacity", "observed",
-		"by pool", "of all others", "ended by room", "ended by a hold",
+		"by pool", "of all others", "ended by room", "ended by a place", "ended by a hold",
 	} {
 		if seen[what] < states/100 {
 			t.Errorf("only %d times %s", seen[what], what)
@@ -67,7 +68,7 @@ func TestAskedAgain(t *testing.T) {
 func (s state) note(seen map[string]int, a Answer, at int64) {
 	seen[a.Reason.String()]++
 	for what, is := range map[string]bool{
-		"observed": a.Observe, "by pool": s.q.Connection == AnyConnection, "ended by room": at == s.q.RoomAt,
+		"observed": a.Observe, "by pool": s.q.Connection == AnyConnection, "ended by room": at == s.q.RoomAt, "ended by a place": slices.Contains(s.q.PlaceAt, at),
 		"of all others": s.q.Allocation >= 0 && s.q.Pool.Pool.Allocations[s.q.Allocation].APIKeyID == quota.AllOthers,
 	} {
 		if is {

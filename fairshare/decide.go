@@ -66,6 +66,13 @@ func (f *Facts) verdictOf(conn int, now int64) Verdict {
 	return f.verdict(conn, now)
 }
 
+// JudgeOn judges one of the pool's connections in the same way. The facts were
+// gathered for it or for AnyConnection; of one that blocks the retry is not known.
+func (f *Facts) JudgeOn(conn int, now int64) Verdict {
+	f.measure(now)
+	return f.verdictOf(conn, now)
+}
+
 func (f *Facts) judge(conn int, now int64) Verdict {
 	f.measure(now)
 	return f.verdict(conn, now)

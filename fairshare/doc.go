@@ -24,8 +24,8 @@
 //  3. The pool is strict from the moment it is used to the threshold, by our
 //     count or by the provider's; before that it is generous.
 //  4. Strict and c > share: the key's policy says what happens.
-//  5. A question that reserves, and no room for one more hold: block, in a pool or
-//     not, but only if nothing else does.
+//  5. A question that reserves, and no room for one more hold, in the engine or on the
+//     connection: block, in a pool or not, but only if nothing else does.
 //
 // It is pure: no clock, no IO, no logging, and no floating point. Comparisons
 // that would divide multiply instead, in 128 bits, so "at least half" is exact.

@@ -128,7 +128,7 @@ func (f *Facts) waitsForRoom(c Counters) bool {
 		return false
 	}
 	now := f.at
-	f.readHeld(c, f.q.RoomAt)
+	f.readHeld(c, f.roomOn(f.q.Connection))
 	f.roomFrees = !f.judgeFirst()
 	f.readHeld(c, now)
 	f.judgeFirst()

@@ -91,10 +91,23 @@ func (n *numbers) strict(threshold quota.Ratio) bool {
 func (f *Facts) verdict(conn int, now int64) (v Verdict) {
 	v.Line, v.ScoreFactor = -1, quota.RatioOne
 	f.rule(&v, conn, now)
-	if now < f.q.RoomAt && !v.Reason.Blocks() {
-		v.Reason, v.Deprioritize, v.ScoreFactor = Capacity, false, quota.RatioOne
+	if v.Reason.Blocks() || now >= f.roomOn(conn) {
+		return v
+	}
+	v.Reason, v.Deprioritize, v.ScoreFactor = Capacity, false, quota.RatioOne
+	if now >= f.q.RoomAt {
+		v.Scope = ScopeConnection // another one may have a place
 	}
 	return v
+}
+
+// roomOn is the first instant with room for the question's hold on the connection.
+// Places are a rule of the pool, which one that is off has not.
+func (f *Facts) roomOn(conn int) int64 {
+	if f.q.PlaceAt == nil || f.q.Pool.Pool.Mode == plans.Off {
+		return f.q.RoomAt
+	}
+	return max(f.q.RoomAt, f.q.PlaceAt[conn])
 }
 
 // rule judges by the rules of the pool.

@@ -32,10 +32,13 @@ func (f *Facts) AppendMessage(dst []byte, a *Answer, now int64, decisionID strin
 
 // appendStart appends the words that clients may recognise a block by.
 func (f *Facts) appendStart(dst []byte, a *Answer) []byte {
-	if a.Reason == Capacity {
+	if a.Reason == Capacity && a.Scope == "" {
 		return append(dst, "The quota engine has no room for another request in flight"...)
 	}
 	provider := f.q.Pool.Pool.Provider
+	if a.Reason == Capacity {
+		return f.appendPlaces(dst, a)
+	}
 	switch a.Reason {
 	case ModelCap:
 		dst = append(dst, "Model cap reached for your API key on "...)
@@ -58,6 +61,15 @@ func (f *Facts) appendStart(dst []byte, a *Answer) []byte {
 		dst = append(dst, " until its operator lifts that"...)
 	}
 	return dst
+}
+
+// appendPlaces appends that the connection has as many requests in flight as it may.
+func (f *Facts) appendPlaces(dst []byte, a *Answer) []byte {
+	c := &f.q.Pool.Pool.Connections[a.Connection]
+	dst = append(append(dst, "Connection "...), c.ConnectionID...)
+	dst = append(append(dst, " on "...), f.q.Pool.Pool.Provider...)
+	dst = append(dst, " has no room for another request in flight: it takes "...)
+	return append(strconv.AppendInt(dst, c.MaxConcurrent, 10), " at a time"...)
 }
 
 // appendNumbers appends "12.5 of 20 requests per 5h used by …", and how much of it

@@ -22,6 +22,7 @@ type Question struct {
 	Threshold  quota.Ratio // strict from here on
 	SoftFactor quota.Ratio // of a deprioritized answer
 	RoomAt     int64       // first instant with room for one more hold, 0 = now; only of a question that reserves
+	PlaceAt    []int64     // of it too: by connection, first instant with a place on it, 0 = now; nil = all have places
 	Explain    bool        // Facts.Explain is to show who caused what the provider says
 	// NoRetry says that the facts are for Judge alone and the question names its
 	// connection, as a fold that nobody waits for does. Then the list of the holds is

@@ -144,6 +144,11 @@ func drawQuestion(t *rapid.T) (*Question, *book) {
 	if rapid.IntRange(0, 3).Draw(t, "crowded") == 0 {
 		q.RoomAt = rapidNow + nearNow.Draw(t, "room at")
 	}
+	if rapid.IntRange(0, 2).Draw(t, "places") == 0 {
+		for range p.Pool.Connections {
+			q.PlaceAt = append(q.PlaceAt, rapidNow+nearNow.Draw(t, "place at"))
+		}
+	}
 	return q, drawBook(t, len(p.Pool.Connections))
 }
 

@@ -23,7 +23,7 @@ func (f *Facts) RetryAfter(now int64) (ms int64, ok bool) {
 // of their own, because nothing rises there.
 func (f *Facts) wait(now int64, from, to int) int64 {
 	if f.conns == 0 || f.roomFrees {
-		return max(0, f.q.RoomAt-now)
+		return max(0, f.roomOn(from)-now)
 	}
 	if f.allowed(now, from, to) {
 		return 0
@@ -69,6 +69,9 @@ func (f *Facts) allowed(now int64, from, to int) bool {
 func (f *Facts) findStretches(now int64) {
 	s := f.stretches[:0]
 	over := max(now+1, f.q.RoomAt)
+	for _, at := range f.q.PlaceAt {
+		over = max(over, at)
+	}
 	for i := range f.readings {
 		r := &f.readings[i]
 		s = append(s, r.Current.Until, r.Other.Until, r.PartUntil)

@@ -108,6 +108,11 @@ func (s *story) ask(cmd, line string) string {
 	}
 	if reserves {
 		q.RoomAt = s.room
+		if q.Pool != nil && s.places != nil {
+			for _, c := range s.doc.Connections {
+				q.PlaceAt = append(q.PlaceAt, s.places[c.ConnectionID])
+			}
+		}
 	}
 	var f Facts
 	f.Gather(q, asker{s, key, q.Model}, now)

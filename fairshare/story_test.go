@@ -3,6 +3,7 @@ package fairshare
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,13 +34,14 @@ func TestStories(t *testing.T) {
 
 // story is one pool and all that happened in it.
 type story struct {
-	t     *testing.T
-	doc   *plans.Pool
-	plans map[string][]plans.Dimension
-	uses  []use
-	saws  []saw
-	holds []heldBy
-	room  int64 // for one more hold
+	t      *testing.T
+	doc    *plans.Pool
+	plans  map[string][]plans.Dimension
+	uses   []use
+	saws   []saw
+	holds  []heldBy
+	room   int64            // for one more hold
+	places map[string]int64 // … on a connection
 }
 
 type use struct {
@@ -172,10 +174,24 @@ func (s *story) happens(line string) {
 		s.holds = append(s.holds, heldBy{m[0], "", Hold{Amounts: cost(m[1], m[2]), End: s.clock(m[3])}})
 	} else if m := say(line, "<key> holds <amount> <unit> of <model> until <time>"); m != nil {
 		s.holds = append(s.holds, heldBy{m[0], m[3], Hold{Amounts: cost(m[1], m[2]), End: s.clock(m[4])}})
+	} else if m := say(line, "all <n> places of <conn> are taken until <time>"); m != nil {
+		s.takePlaces(m[1], m[0], m[2])
 	} else if m := say(line, "the engine has no room for a hold until <time>"); m != nil {
 		s.room = s.clock(m[0])
 	} else {
 		s.t.Fatalf("not a sentence about what happens: %s", line)
+	}
+}
+
+func (s *story) takePlaces(conn, n, until string) {
+	if s.places == nil {
+		s.places = map[string]int64{}
+	}
+	s.places[conn] = s.clock(until)
+	for i := range s.doc.Connections {
+		if c := &s.doc.Connections[i]; c.ConnectionID == conn {
+			c.MaxConcurrent, _ = strconv.ParseInt(n, 10, 64)
+		}
 	}
 }
 

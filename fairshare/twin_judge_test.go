@@ -29,6 +29,9 @@ func (t *twin) judge() (j judgement) {
 	if t.now < t.q.RoomAt && !j.Block {
 		return judgement{Reason: "capacity", Block: true}
 	}
+	if t.q.PlaceAt != nil && t.q.Pool.Pool.Mode != plans.Off && t.now < t.q.PlaceAt[t.conn] && !j.Block {
+		return judgement{Reason: "capacity", Block: true, Scope: ScopeConnection}
+	}
 	return j
 }
 

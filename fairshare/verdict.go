@@ -41,7 +41,7 @@ func (r Reason) Blocks() bool { return r >= Capacity }
 
 // Scope says who is out of room, and so what may help: another key, another
 // connection, another pool, another model. It is "" when nobody is, and when it is
-// the engine itself: then nothing of that helps.
+// the engine itself, which has no room for another hold: then nothing of that helps.
 type Scope string
 
 // The scopes.
@@ -61,7 +61,7 @@ type Verdict struct {
 	Deprioritize bool        // a soft key above its share
 	ScoreFactor  quota.Ratio // RatioOne, or the soft factor when deprioritized
 	Line         int         // what was binding, for Facts.Binding; -1 nothing
-	Scope        Scope       // "" when the judgement is to allow, or Capacity
+	Scope        Scope       // "" when the judgement is to allow, or Capacity of the engine
 }
 
 // Allowed reports whether the answer is allow.
