@@ -40,8 +40,8 @@ func Variable(flag string) string {
 	return "QUOTA_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Variables returns the names of everything that the environment can set, of whatever
-// program: it may be one environment for all.
+// Variables returns the names of everything that the environment can set, of any
+// program: one file of variables may be for all of them.
 func Variables() []string {
 	var names []string
 	for _, text := range []reflect.Type{reflect.TypeFor[Text](), reflect.TypeFor[GatewayText]()} {
