@@ -46,7 +46,21 @@ func (d *decisionsCmd) run(ctx context.Context, p program.Process) error {
 		}
 		return show(p.Stdout, fmt.Appendf(nil, `{"decisions":[%s]%s}`, joined(newest), tail))
 	}
+	if d.ID != "" && len(newest) == 0 {
+		return d.sayNone(p.Stdout)
+	}
 	return sayDecisions(p.Stdout, newest, next != "")
+}
+
+// sayNone is for who has an id from an answer or a message, and would take a bare
+// heading for a fault.
+func (d *decisionsCmd) sayNone(w io.Writer) error {
+	left := ""
+	if len(d.query()) > 1 {
+		left = " that the other flags leave"
+	}
+	_, err := fmt.Fprintf(w, "nothing is recorded under the id %s%s; of allows only a sample is, see the setting decisionSampleRate\n", configfile.Show(d.ID), left)
+	return err
 }
 
 // query has the filters that were given.
