@@ -37,7 +37,7 @@ type GatewayText struct {
 	KeysFile           string `placeholder:"FILE" help:"The clients' tokens, from quotashare keys issue (./data/keys.json)."`
 	DecideTimeout      string `placeholder:"TIME" help:"How long a request waits for the engine's answer (250ms)."`
 	FailClosed         string `placeholder:"BOOL" help:"Whether a request without an answer is blocked instead of passed: true or false (false)."`
-	APIToken           string `name:"api-token" placeholder:"TOKEN" help:"What shows /metrics to other machines."`
+	APIToken           string `name:"api-token" placeholder:"TOKEN" help:"What the engine asks for beyond its own machine, and what shows /metrics to other machines."`
 	LogLevel           string `placeholder:"LEVEL" help:"debug, info, warn or error (info)."`
 }
 

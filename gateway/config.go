@@ -131,9 +131,11 @@ func texts(o wire.Reader, name string) []string {
 	items, _ := o.Array(name, maxList)
 	var all []string
 	for i, v := range items {
-		if v.Kind != wire.String || v.Text == "" {
-			o.Fault(name+"["+strconv.Itoa(i)+"]", "is "+v.Kind.String()+" that says nothing: name it in a string")
-			continue
+		switch {
+		case v.Kind != wire.String:
+			o.Fault(name+"["+strconv.Itoa(i)+"]", "is "+v.Kind.String()+", not a string")
+		case v.Text == "":
+			o.Fault(name+"["+strconv.Itoa(i)+"]", "is empty: name it or leave it out")
 		}
 		all = append(all, v.Text)
 	}

@@ -42,6 +42,7 @@ type Gateway struct {
 	pages       map[string]http.Handler
 	metrics     *metrics
 	transport   http.RoundTripper
+	bodyWithin  time.Duration
 	calls       sync.WaitGroup // in progress
 }
 
@@ -64,7 +65,7 @@ func New(o Options) (*Gateway, error) {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 	}
-	g := &Gateway{client: o.Client, connections: connections, keys: o.Keys, log: o.Log, transport: o.Transport}
+	g := &Gateway{client: o.Client, connections: connections, keys: o.Keys, log: o.Log, transport: o.Transport, bodyWithin: bodyWithin}
 	for _, c := range connections {
 		c.secret.said = func(id string, err error) {
 			o.Log.Warn("a credential cannot be read; the last one is used", "connection", id, "err", err)
@@ -81,10 +82,9 @@ func New(o Options) (*Gateway, error) {
 
 // call is a request that has somewhere to go.
 type call struct {
-	api  dialect.API
-	key  string
-	to   *connection
-	came time.Time
+	api dialect.API
+	key string
+	to  *connection
 }
 
 // callKey is the call's place in a context.
@@ -103,17 +103,20 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	api := apiOf(r)
 	rec := g.metrics.begin(w, api)
 	defer rec.end()
+	g.limit(rec, r)
 	key, ok := g.keyOf(r)
 	if !ok {
+		drain(r)
 		refuse(rec, r, http.StatusUnauthorized, noKey)
 		return
 	}
 	to, problem := g.choose(api, r)
 	if problem != "" {
+		drain(r)
 		refuse(rec, r, http.StatusNotFound, problem)
 		return
 	}
-	c := &call{api: api, key: key, to: to, came: time.Now()}
+	c := &call{api: api, key: key, to: to}
 	g.proxy.ServeHTTP(rec, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
 }
 
@@ -132,8 +135,9 @@ func (g *Gateway) keyOf(r *http.Request) (id string, ok bool) {
 	return id, ok
 }
 
-// Wait returns when no call is in progress any more, or with the error of ctx.
-func (g *Gateway) Wait(ctx context.Context) error {
+// wait returns when no call is in progress any more, or with the error of ctx. None may
+// begin meanwhile.
+func (g *Gateway) wait(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() { g.calls.Wait(); close(done) }()
 	select {

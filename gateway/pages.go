@@ -19,21 +19,29 @@ func (g *Gateway) newPages(o *Options) map[string]http.Handler {
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn), ErrorHandling: promhttp.ContinueOnError,
 	})
 	return map[string]http.Handler{
-		"/healthz": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { say(w, "ok\n") }),
+		"/healthz": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") }),
 		"/readyz":  http.HandlerFunc(g.ready),
 		"/metrics": guarded(o.Token, figures),
 	}
 }
 
-// ready says whether the engine can be asked. The answer is 200 without it too: a
-// gateway that were taken out of service then would stop all traffic, which is what
-// failing open is to prevent.
+// ready says whether the engine can be asked. Without it the answer is 200 too, unless
+// calls are then blocked: taken out of service, a gateway would stop all traffic, which
+// is what failing open is to prevent.
 func (g *Gateway) ready(w http.ResponseWriter, _ *http.Request) {
-	say(w, "ready\n")
+	switch {
+	case g.client.Connected():
+		say(w, http.StatusOK, "ready\n")
+	case g.client.FailClosed():
+		say(w, http.StatusServiceUnavailable, "not connected to the quota engine's broker: calls are blocked\n")
+	default:
+		say(w, http.StatusOK, "ready; not connected to the quota engine's broker: calls pass unchecked\n")
+	}
 }
 
-func say(w http.ResponseWriter, text string) {
+func say(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text) // a caller that is gone does not read it
 }
 

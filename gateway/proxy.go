@@ -100,7 +100,7 @@ func (g *Gateway) unauthorized(resp *http.Response) {
 		Status:  http.StatusBadGateway,
 		Message: "The provider refuses the credential of connection " + c.to.ID + "; tell whoever runs this gateway.",
 	}.In(voice(resp.Request))
-	h := http.Header{"X-Should-Retry": {"false"}}
+	h := http.Header{"X-Should-Retry": {"false"}, "Content-Length": {strconv.Itoa(len(a.Body))}}
 	for _, name := range []string{client.HeaderDecision, client.HeaderDeprioritize} {
 		if value := resp.Header.Get(name); value != "" {
 			h.Set(name, value)
@@ -120,11 +120,21 @@ const gone = 499
 func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	c := callOf(r.Context())
 	var timeout net.Error
+	late := errors.As(err, &timeout) && timeout.Timeout()
 	switch {
-	case r.Context().Err() != nil:
+	case errors.Is(context.Cause(r.Context()), errStopping):
+		refuse(w, r, http.StatusServiceUnavailable, "This gateway is being stopped; try again.")
+		return
+	case errors.Is(err, errBody) && late: // for the server, the client has gone then
+		refuse(w, r, http.StatusRequestTimeout, "The body of the request did not come in time.")
+		return
+	case r.Context().Err() != nil, errors.Is(err, io.ErrUnexpectedEOF) && errors.Is(err, errBody):
 		w.WriteHeader(gone)
 		return
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, errBody):
+		refuse(w, r, http.StatusBadRequest, "The body of the request cannot be read.")
+		return
+	case late:
 		refuse(w, r, http.StatusGatewayTimeout, "The provider of connection "+c.to.ID+" did not answer in time.")
 	default:
 		refuse(w, r, http.StatusBadGateway, "The provider of connection "+c.to.ID+" cannot be reached.")

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -143,12 +144,26 @@ type site struct {
 // nowhere is where no broker is: requests pass because the engine gives no answer.
 const nowhere = "nats://127.0.0.1:1"
 
+// rig says what of a gateway is not as usual.
+type rig struct {
+	base       http.RoundTripper // to providers
+	drain      time.Duration     // 0 = 10 s
+	bodyWithin time.Duration     // 0 = as usual
+	closed     bool              // it fails closed
+	token      string
+}
+
 // start runs a gateway that asks the engine of a broker.
 func start(t testing.TB, broker string, connections ...Connection) *site {
 	t.Helper()
+	return rig{}.start(t, broker, connections...)
+}
+
+func (o rig) start(t testing.TB, broker string, connections ...Connection) *site {
+	t.Helper()
 	s := &site{t: t, said: &lines{}, reg: prometheus.NewRegistry()}
 	var err error
-	s.c, err = client.New(client.Options{URL: broker, Timeout: 5 * time.Second, Logger: s.said.logger()})
+	s.c, err = client.New(client.Options{URL: broker, Timeout: 5 * time.Second, FailClosed: o.closed, Logger: s.said.logger()})
 	must(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -159,16 +174,17 @@ func start(t testing.TB, broker string, connections ...Connection) *site {
 		_ = s.c.Close(ctx)
 	})
 	s.g, err = New(Options{
-		Client: s.c, Config: Config{Connections: connections}, Log: s.said.logger(), Registry: s.reg,
+		Client: s.c, Transport: o.base, Token: o.token, Config: Config{Connections: connections}, Log: s.said.logger(), Registry: s.reg,
 		Keys: keyfile.Of(map[string]string{aliceToken: "alice", "qs-token-of-bob": "bob"}),
 	})
 	must(t, err)
+	s.g.bodyWithin = cmp.Or(o.bodyWithin, s.g.bodyWithin)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	s.url = "http://" + l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.g.Serve(ctx, l, 10*time.Second) }()
+	go func() { done <- s.g.Serve(ctx, l, cmp.Or(o.drain, 10*time.Second)) }()
 	s.stop = sync.OnceValue(func() error { cancel(); return <-done })
 	tr := &http.Transport{}
 	s.http = &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/quotashare/quotashare/client"
 	"github.com/quotashare/quotashare/dialect"
 )
 
@@ -44,33 +45,50 @@ func voice(r *http.Request) dialect.API {
 // it and has its model.
 func (g *Gateway) choose(api dialect.API, r *http.Request) (to *connection, problem string) {
 	if api == 0 {
-		return nil, "There is no " + r.Method + " " + shown(r.URL.Path) + " here, because what it uses could not be counted."
+		return nil, "There is no " + shown(r.Method) + " " + shown(r.URL.Path) + " here, because what it uses could not be counted."
 	}
-	var serving []*connection
-	for _, c := range g.connections {
-		if c.serves[api] {
-			serving = append(serving, c)
-		}
-	}
-	if api == dialect.Models {
-		return first(serving, r), ""
-	}
+	serving := g.serving(api, r)
 	if len(serving) == 0 {
 		return nil, "No connection of this gateway serves " + api.String() + "."
 	}
-	return serving[0], ""
-}
-
-// first is the connection that lists its models: the first that speaks as the client
-// does, else the first.
-func first(all []*connection, r *http.Request) *connection {
-	anthropic := voice(r) == dialect.Messages
-	for _, c := range all {
-		if c.serves[dialect.Messages] == anthropic {
-			return c
+	if len(serving[0].Models) == 0 {
+		return serving[0], ""
+	}
+	model := modelOf(api, r)
+	for _, c := range serving {
+		if c.takes(model) {
+			return c, ""
 		}
 	}
-	return all[0]
+	return nil, "No connection of this gateway has the model " + shown(model) + "."
+}
+
+// serving are the connections that serve a call, in the order of preference. Both
+// providers list their models at one path, and each client understands only its own's
+// list: so there those come first that speak as the client does.
+func (g *Gateway) serving(api dialect.API, r *http.Request) []*connection {
+	var all, others []*connection
+	anthropic := voice(r) == dialect.Messages
+	for _, c := range g.connections {
+		switch {
+		case !c.serves[api]:
+		case api == dialect.Models && c.serves[dialect.Messages] != anthropic:
+			others = append(others, c)
+		default:
+			all = append(all, c)
+		}
+	}
+	return append(all, others...)
+}
+
+// modelOf returns the model that a call names, "" when it names none. A body that
+// cannot be read names none either: who reads it next says what is wrong with it.
+func modelOf(api dialect.API, r *http.Request) string {
+	if api == dialect.Models {
+		return strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, api.String()), "/")
+	}
+	facts, _ := client.Peek(r, api, 0)
+	return facts.Model
 }
 
 // shown is a part of a request as a message may have it.

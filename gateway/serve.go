@@ -19,12 +19,15 @@ const (
 	cutWithin = 2 * time.Second
 )
 
+// errStopping is why a call is cut that lasts longer than stopping may.
+var errStopping = errors.New("the gateway stops")
+
 // Serve answers on l until ctx ends. Calls in progress then have until drain is over;
 // those that are left are cut, and charged as such. It returns when all are over, so
 // that the client can be closed; the error is of l, or says that some are not.
 func (g *Gateway) Serve(ctx context.Context, l net.Listener, drain time.Duration) error {
-	calls, cut := context.WithCancel(context.WithoutCancel(ctx))
-	defer cut()
+	calls, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cut(nil)
 	s := &http.Server{
 		Handler:           g,
 		ReadHeaderTimeout: headerTimeout,
@@ -48,7 +51,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener, drain time.Duration
 	return err
 }
 
-func (g *Gateway) stop(ctx context.Context, s *http.Server, drain time.Duration, cut func()) error {
+func (g *Gateway) stop(ctx context.Context, s *http.Server, drain time.Duration, cut context.CancelCauseFunc) error {
 	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	err := s.Shutdown(patient)
@@ -56,8 +59,8 @@ func (g *Gateway) stop(ctx context.Context, s *http.Server, drain time.Duration,
 		return err
 	}
 	g.log.Warn("calls are still in progress; they are cut", "after", drain)
-	cut()
+	cut(errStopping)
 	hasty, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutWithin)
 	defer cancel()
-	return errors.Join(g.Wait(hasty), s.Close())
+	return errors.Join(s.Shutdown(hasty), g.wait(hasty), s.Close())
 }

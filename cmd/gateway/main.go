@@ -110,7 +110,8 @@ func serve(ctx context.Context, cfg config.Gateway, connections gateway.Config, 
 		return err
 	}
 	c, err := client.New(client.Options{
-		URL: cfg.StoreNATSURL, Name: "quotashare-gateway", Timeout: cfg.Timeout, FailClosed: cfg.FailClosed, Logger: log,
+		URL: cfg.StoreNATSURL, Token: cfg.APIToken, Name: "quotashare-gateway",
+		Timeout: cfg.Timeout, FailClosed: cfg.FailClosed, Logger: log,
 	})
 	if err != nil {
 		return err
