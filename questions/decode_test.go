@@ -359,7 +359,7 @@ func TestRequestIsUsedAgain(t *testing.T) {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
-	if spare := r.Questions[:cap(r.Questions)]; spare[1] != (Question{}) {
+	if spare := r.Questions[:cap(r.Questions)]; !cmp.Equal(spare[1], Question{}) {
 		t.Errorf("the text of the large message is kept: %+v", spare[1])
 	}
 }

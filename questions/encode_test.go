@@ -41,7 +41,13 @@ func blocked() *Reply {
 		AsOf:         AsOf{Seq: 300, Time: 1_789_999_999_999, LagMs: 12},
 		Degraded:     []string{"lag"},
 		Detail:       "line\nend",
-		Explained:    true,
+		ConnectionID: "b",
+		Candidates: []RouteCandidate{
+			{ConnectionID: "b", Order: 1, InFlight: 2, MaxConcurrent: 3, Score: 350_000, HasScore: true},
+			{ConnectionID: "c:ü", Order: 2, Gate: "saturated", HasScore: true},
+			{ConnectionID: "d", Order: 3, Gate: "blocked"},
+		},
+		Explained: true,
 		Dimensions: []Dimension{
 			{
 				Unit: quota.Tokens, Window: quota.FiveHour, Limit: 100_000, Consumed: 50_001, Held: 500,
@@ -127,7 +133,7 @@ func TestReset(t *testing.T) {
 	if diff := cmp.Diff(Reply{}, *r, emptyIsNil); diff != "" {
 		t.Errorf("-zero +reset:\n%s", diff)
 	}
-	if cap(r.Alternatives) == 0 || cap(r.Degraded) == 0 || cap(r.Dimensions) == 0 {
+	if cap(r.Alternatives) == 0 || cap(r.Degraded) == 0 || cap(r.Dimensions) == 0 || cap(r.Candidates) == 0 {
 		t.Error("the room of a list is lost")
 	}
 }
@@ -218,7 +224,17 @@ func drawReply(t *rapid.T) *Reply {
 		Message: text.Draw(t, "message"), Scope: text.Draw(t, "scope"), Alternatives: texts.Draw(t, "alternatives"),
 		WouldBlock: flag.Draw(t, "wouldBlock"), RequestID: text.Draw(t, "request"), Degraded: texts.Draw(t, "degraded"), Detail: text.Draw(t, "detail"),
 		AsOf:       AsOf{Seq: rapid.Uint64Range(0, MaxSeq).Draw(t, "seq"), Time: instant.Draw(t, "time"), LagMs: rapid.Int64Range(0, 1e12).Draw(t, "lag")},
-		HasBinding: flag.Draw(t, "binding"), Explained: flag.Draw(t, "explained"),
+		HasBinding: flag.Draw(t, "binding"), Explained: flag.Draw(t, "explained"), ConnectionID: text.Draw(t, "connection"),
+	}
+	for i := range rapid.IntRange(0, 2).Draw(t, "candidates") {
+		c := RouteCandidate{
+			ConnectionID: text.Draw(t, "candidate"), Order: i + 1, Gate: text.Draw(t, "gate"),
+			InFlight: rapid.Int64Range(0, MaxSeq).Draw(t, "inFlight"), MaxConcurrent: rapid.Int64Range(0, 1000).Draw(t, "most"),
+		}
+		if c.HasScore = flag.Draw(t, "scored"); c.HasScore {
+			c.Score = quota.Ratio(rapid.Int64Range(0, int64(MaxScore)).Draw(t, "score"))
+		}
+		r.Candidates = append(r.Candidates, c)
 	}
 	if flag.Draw(t, "retry") {
 		r.RetryAfterMs, r.RetryAt = rapid.Int64Range(0, 1e12).Draw(t, "after"), instant.Draw(t, "at")
@@ -277,7 +293,7 @@ func document(r *Reply) any {
 		"scoreFactor": number(int64(r.ScoreFactor), 6), "httpStatus": fmt.Sprint(r.HTTPStatus),
 		"asOf": object{"seq": fmt.Sprint(r.AsOf.Seq), "time": instantText(r.AsOf.Time), "lagMs": fmt.Sprint(r.AsOf.LagMs)},
 	}
-	for name, text := range map[string]string{"message": r.Message, "scope": r.Scope, "requestId": r.RequestID, "detail": r.Detail} {
+	for name, text := range map[string]string{"message": r.Message, "scope": r.Scope, "requestId": r.RequestID, "detail": r.Detail, "connectionId": r.ConnectionID} {
 		if text != "" {
 			doc[name] = text
 		}
@@ -290,6 +306,13 @@ func document(r *Reply) any {
 			}
 			doc[name] = items
 		}
+	}
+	if len(r.Candidates) > 0 {
+		list := []any{}
+		for _, c := range r.Candidates {
+			list = append(list, candidateDocument(c))
+		}
+		doc["candidates"] = list
 	}
 	if r.RetryAt != 0 {
 		doc["retryAfterMs"], doc["retryAt"] = fmt.Sprint(r.RetryAfterMs), instantText(r.RetryAt)
@@ -310,6 +333,20 @@ func document(r *Reply) any {
 			list = append(list, dimensionDocument(d))
 		}
 		doc["dimensions"] = list
+	}
+	return doc
+}
+
+func candidateDocument(c RouteCandidate) object {
+	doc := object{"connectionId": c.ConnectionID, "order": fmt.Sprint(c.Order), "inFlight": fmt.Sprint(c.InFlight)}
+	if c.Gate != "" {
+		doc["gate"] = c.Gate
+	}
+	if c.MaxConcurrent != 0 {
+		doc["maxConcurrent"] = fmt.Sprint(c.MaxConcurrent)
+	}
+	if c.HasScore {
+		doc["score"] = number(int64(c.Score), 6)
 	}
 	return doc
 }

@@ -41,6 +41,7 @@ func appendJSON(dst []byte, r *Reply) []byte {
 	if r.Detail != "" {
 		dst = jsonString(dst, `,"detail":`, r.Detail)
 	}
+	dst = jsonRoute(dst, r)
 	if r.showsDimensions() {
 		dst = jsonDimensions(dst, r.Dimensions)
 	}

@@ -28,6 +28,7 @@ func writeReply(w *wire.Writer, r *Reply) {
 	w.End()
 	optionalStrings(w, "degraded", r.Degraded)
 	optionalString(w, "detail", r.Detail)
+	writeRoute(w, r)
 	if r.showsDimensions() {
 		w.Name("dimensions")
 		w.Array()

@@ -21,12 +21,14 @@ const (
 	fieldMinSeq
 	fieldMaxWaitMs
 	fieldExplain
+	fieldRoute // this and the next are of quota.route alone
+	fieldCandidates
 	numFields
 )
 
 var fieldNames = [numFields]string{
 	"apiKeyId", "connectionId", "pool", "model", "estimate", "requestId",
-	"reserve", "leaseMs", "at", "minSeq", "maxWaitMs", "explain",
+	"reserve", "leaseMs", "at", "minSeq", "maxWaitMs", "explain", "route", "candidates",
 }
 
 // fieldOf finds a field by its exact name; the switch is three times as fast as
@@ -57,6 +59,10 @@ func fieldOf(name string) (field, bool) {
 		return fieldMaxWaitMs, true
 	case "explain":
 		return fieldExplain, true
+	case "route":
+		return fieldRoute, true
+	case "candidates":
+		return fieldCandidates, true
 	}
 	return 0, false
 }
@@ -67,11 +73,21 @@ type fields uint
 func (s fields) has(f field) bool { return s>>f&1 == 1 }
 
 // check gives what is wrong with the fields beside each other.
-func (q *Question) check(have fields) (faults wire.Faults) {
-	connection, pool := have.has(fieldConnectionID), have.has(fieldPool)
+func (q *Question) check(have fields, routes bool) (faults wire.Faults) {
 	if !have.has(fieldAPIKeyID) {
 		faults.Add("apiKeyId", "is missing: name the key that asks")
 	}
+	if routes {
+		q.checkRoute(have, &faults)
+	} else {
+		q.checkAsked(have, &faults)
+	}
+	return faults
+}
+
+// checkAsked gives what is wrong with a question of quota.decide.
+func (q *Question) checkAsked(have fields, faults *wire.Faults) {
+	connection, pool := have.has(fieldConnectionID), have.has(fieldPool)
 	switch {
 	case connection && pool:
 		faults.Add("pool", "is there beside connectionId: name one of them")
@@ -83,13 +99,13 @@ func (q *Question) check(have fields) (faults wire.Faults) {
 	if q.Reserve && have.has(fieldAt) {
 		faults.Add("reserve", "is there beside at: a hold is always taken now, leave one of them out")
 	}
-	return faults
 }
 
 // complete sets what follows from the fields. What is held is a request in
 // flight, so it is one request unless it says otherwise; a question that holds
-// nothing asks about the state as it is.
-func (q *Question) complete(hasRequests bool) {
+// nothing asks about the state as it is. A route holds what it chooses.
+func (q *Question) complete(hasRequests, routes bool) {
+	q.Reserve = q.Reserve || routes
 	if q.Reserve && !hasRequests {
 		q.Estimate[quota.Requests] = quota.Amount(quota.Requests.Scale())
 	}

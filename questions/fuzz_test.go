@@ -13,6 +13,8 @@ var seeds = []string{
 	`{"apiKeyId":"k","connectionId":"c","at":"2026-01-01T00:00:00Z","explain":true,"minSeq":300,"maxWaitMs":70000}`,
 	`{"apiKeyId":"k","connectionId":"c","at":1790000000000,"estimate":{"percent":0.125,"requests":1e2}}`,
 	`{"specversion":"1.0","type":"quota.decide","data":{"apiKeyId":"k","pool":"p"}}`,
+	`{"apiKeyId":"k","route":"qtSd/team%20a/kimi/k2/fast","requestId":"r"}`,
+	`[{"apiKeyId":"k","candidates":[{"connectionId":"c","score":0.5},{"connectionId":"d"}]}]`,
 	`{"apiKeyId":"ключ","pool":"\u0070","explain":null}`,
 }
 
@@ -21,7 +23,7 @@ func FuzzScanJSON(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { bothWays(t, data, wire.JSON) })
+	f.Fuzz(func(t *testing.T, data []byte) { bothKinds(t, data, wire.JSON) })
 }
 
 // FuzzScanMsgpack holds the scanner to the tree.
@@ -29,7 +31,7 @@ func FuzzScanMsgpack(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(toMsgpack(f, s))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { bothWays(t, data, wire.Msgpack) })
+	f.Fuzz(func(t *testing.T, data []byte) { bothKinds(t, data, wire.Msgpack) })
 }
 
 // FuzzParseReplies looks for panics.

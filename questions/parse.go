@@ -3,6 +3,7 @@ package questions
 import (
 	"math"
 
+	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/wire"
 )
@@ -66,6 +67,11 @@ func (r *Reply) read(in wire.Reader) {
 	}
 	r.Degraded = texts(in, "degraded")
 	r.Detail = anyText(in, "detail")
+	r.ConnectionID = anyText(in, "connectionId")
+	chosen, _ := in.Objects("candidates", events.MaxCandidates)
+	for _, c := range chosen {
+		r.Candidates = append(r.Candidates, readRouteCandidate(c))
+	}
 	list, shown := in.Objects("dimensions", maxListed)
 	r.Explained = shown
 	for _, d := range list {

@@ -31,7 +31,7 @@ type Record struct {
 	PoolID       string // "" = the connection was in none
 	Process      string // that answered: small letters and digits
 	Question     Question
-	Reply        Reply // without dimensions
+	Reply        Reply // without dimensions and candidates
 }
 
 // MostIDs is how many of the first equal answers a record names, beside the last:
@@ -83,13 +83,18 @@ func (r *Reply) Kind() string {
 func Keep(q *Question, r *Reply) Record {
 	c := Record{Index: FromView, Count: 1, Question: *q, Reply: *r}
 	for _, text := range []*string{
-		&c.Question.APIKeyID, &c.Question.ConnectionID, &c.Question.Pool, &c.Question.Model, &c.Question.RequestID,
-		&c.Reply.RequestID, &c.Reply.Binding.Model,
+		&c.Question.APIKeyID, &c.Question.ConnectionID, &c.Question.Pool, &c.Question.Model, &c.Question.RequestID, &c.Question.Route,
+		&c.Reply.RequestID, &c.Reply.Binding.Model, &c.Reply.ConnectionID,
 	} {
 		*text = strings.Clone(*text)
 	}
+	c.Question.Candidates = slices.Clone(q.Candidates)
+	for i := range c.Question.Candidates {
+		id := &c.Question.Candidates[i].ConnectionID
+		*id = strings.Clone(*id)
+	}
 	c.Reply.Alternatives, c.Reply.Degraded = slices.Clone(r.Alternatives), slices.Clone(r.Degraded)
-	c.Reply.Dimensions, c.Reply.Explained = nil, false
+	c.Reply.Dimensions, c.Reply.Explained, c.Reply.Candidates = nil, false, nil
 	return c
 }
 
@@ -125,12 +130,18 @@ func AppendRecords(dst []byte, list []Record) []byte {
 
 // AppendQuestion appends the question as JSON, in the one form that all equal
 // questions have: units of which nothing is estimated are left out. A question
-// that holds is for one request unless it says otherwise, so there it is said.
+// that holds is for one request unless it says otherwise, so there it is said. One
+// of quota.route is known by its holding what it does not name.
 func AppendQuestion(dst []byte, q *Question) []byte {
 	dst = jsonString(dst, `{"apiKeyId":`, q.APIKeyID)
 	dst = jsonOptional(dst, `,"connectionId":`, q.ConnectionID)
-	dst = jsonOptional(dst, `,"pool":`, q.Pool)
-	dst = jsonOptional(dst, `,"model":`, q.Model)
+	if q.Route != "" {
+		dst = jsonString(dst, `,"route":`, q.Route)
+	} else {
+		dst = jsonOptional(dst, `,"pool":`, q.Pool)
+		dst = jsonOptional(dst, `,"model":`, q.Model)
+	}
+	dst = jsonCandidates(dst, q.Candidates)
 	dst = jsonEstimate(dst, q)
 	dst = jsonOptional(dst, `,"requestId":`, q.RequestID)
 	if q.Reserve {
@@ -216,7 +227,8 @@ func (c *Record) read(in wire.Reader) {
 	if in.Need("question") {
 		if q, ok := in.Object("question"); ok {
 			c.Question.MaxWaitMs = -1
-			c.Question.read(q)
+			hold, _ := q.Flag("reserve")
+			c.Question.read(q, hold && !q.Has("connectionId"))
 		}
 	}
 	if in.Need("reply") {

@@ -31,10 +31,24 @@ func drawQuestion(t *rapid.T) Question {
 			q.Estimate[u] = quota.Amount(rapid.Int64Range(0, 1e12).Draw(t, "amount"))
 		}
 	}
-	switch rapid.IntRange(0, 2).Draw(t, "way") {
+	switch rapid.IntRange(0, 5).Draw(t, "way") {
 	case 0:
 		q.Pool = id.Draw(t, "pool")
 	case 1:
+		q.Pool, q.Reserve = id.Draw(t, "pool"), true
+	case 2:
+		q.Pool, q.Model, q.Reserve = id.Draw(t, "pool"), id.Draw(t, "routed"), true
+		q.Route = RouteName(q.Pool, id.Draw(t, "provider"), q.Model)
+	case 3:
+		q.Reserve = true
+		for i := range rapid.IntRange(1, 3).Draw(t, "candidates") {
+			c := Candidate{ConnectionID: id.Draw(t, "candidate") + string(rune('a'+i))}
+			if c.HasScore = rapid.Bool().Draw(t, "scored"); c.HasScore {
+				c.Score = quota.Ratio(rapid.Int64Range(0, int64(MaxScore)).Draw(t, "score"))
+			}
+			q.Candidates = append(q.Candidates, c)
+		}
+	case 4:
 		q.ConnectionID, q.Reserve = id.Draw(t, "connection"), true
 	default:
 		q.ConnectionID = id.Draw(t, "connection")
@@ -49,7 +63,11 @@ func TestAQuestionIsReadAsItIsWritten(t *testing.T) {
 		q := drawQuestion(t)
 		data := AppendQuestion(nil, &q)
 		var r, slow Request
-		if err := r.Decode(data, wire.JSON); err != nil {
+		decode := r.Decode
+		if slow.routes = q.Routed(); slow.routes {
+			decode = r.DecodeRoute
+		}
+		if err := decode(data, wire.JSON); err != nil {
 			t.Fatalf("%s: %v", data, err)
 		}
 		if err := slow.readTree(data, wire.JSON); err != nil {
@@ -87,6 +105,7 @@ func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
 		var list []Record
 		for range rapid.IntRange(0, 3).Draw(t, "records") {
 			q, r := drawQuestion(t), drawReply(t)
+			r.Candidates = nil // not kept
 			r.HTTPStatus, r.DecisionID = 200, "p1-0"
 			c := Keep(&q, r)
 			c.Time, c.Index = 1_790_000_000_000, rapid.IntRange(FromView, MaxItems-1).Draw(t, "index")
@@ -146,7 +165,9 @@ func TestRecordGolden(t *testing.T) {
 	c.Join("k3f9x2ab-1f")
 	seen := Keep(&Question{APIKeyID: "bob", Pool: "p", MaxWaitMs: -1}, typicalReply())
 	seen.Time, seen.Process = 1_790_000_000_001, "k3f9x2ab"
-	golden(t, "records.json", append(AppendRecords(nil, []Record{c, seen}), '\n'))
+	routed := Keep(&Question{APIKeyID: "bob", Candidates: []Candidate{{"b", 500_000, true}, {"d", 0, false}}, Reserve: true, MaxWaitMs: 0}, blocked())
+	routed.Time, routed.Process = 1_790_000_000_002, "k3f9x2ab"
+	golden(t, "records.json", append(AppendRecords(nil, []Record{c, seen, routed}), '\n'))
 }
 
 func TestWhatIsNoRecord(t *testing.T) {

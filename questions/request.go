@@ -15,13 +15,14 @@ const (
 	MaxSeq           = 1 << 53   // stream sequence: what every client's numbers hold
 )
 
-// Request is one message of quota.decide. The zero Request is ready for Decode,
+// Request is one message of quota.decide or quota.route. The zero Request is ready for Decode,
 // and so is a used one, which then needs no new memory.
 type Request struct {
 	Questions []Question // those that could be read, in order
 	Bad       []BadItem  // those of an array that could not, in order
 	IsArray   bool
 
+	routes  bool // the questions are those of quota.route
 	json    jsonScanner
 	msgpack msgpackScanner
 }
@@ -38,6 +39,17 @@ type BadItem struct {
 // The texts of the questions are parts of data, which therefore must not change
 // as long as they are in use.
 func (r *Request) Decode(data []byte, enc wire.Encoding) *Error {
+	r.routes = false
+	return r.decode(data, enc)
+}
+
+// DecodeRoute is Decode for a message of quota.route.
+func (r *Request) DecodeRoute(data []byte, enc wire.Encoding) *Error {
+	r.routes = true
+	return r.decode(data, enc)
+}
+
+func (r *Request) decode(data []byte, enc wire.Encoding) *Error {
 	r.reset()
 	// A copy would be the only allocation here, and a quarter of the time.
 	text := unsafe.String(unsafe.SliceData(data), len(data))
@@ -51,8 +63,24 @@ func (r *Request) Decode(data []byte, enc wire.Encoding) *Error {
 // Read reads one question that is parsed already, such as the parameters of a
 // URL. One that cannot be read is "invalid".
 func (r *Request) Read(v wire.Value) *Error {
+	r.routes = false
 	r.reset()
 	return r.readQuestion(v)
+}
+
+// ReadRoute is Read for a question of quota.route.
+func (r *Request) ReadRoute(v wire.Value) *Error {
+	r.routes = true
+	r.reset()
+	return r.readQuestion(v)
+}
+
+// subject is that of the message.
+func (r *Request) subject() string {
+	if r.routes {
+		return RouteSubject
+	}
+	return Subject
 }
 
 func (r *Request) reset() {

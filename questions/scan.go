@@ -87,7 +87,7 @@ func (r *Request) scanQuestion(s scanner) bool {
 			break
 		}
 		f, known := fieldOf(name)
-		if !known || have.has(f) {
+		if !known || have.has(f) || f >= fieldRoute && !r.routes {
 			return false
 		}
 		have |= 1 << f
@@ -100,8 +100,11 @@ func (r *Request) scanQuestion(s scanner) bool {
 			return false
 		}
 	}
-	q.complete(hasRequests)
-	return q.check(have) == nil
+	if q.check(have, r.routes) != nil {
+		return false
+	}
+	q.complete(hasRequests, r.routes)
+	return true
 }
 
 func (q *Question) scanField(s scanner, f field) (ok bool) {
@@ -132,6 +135,9 @@ func (q *Question) scanField(s scanner, f field) (ok bool) {
 		q.MinSeq = uint64(seq)
 	case fieldAt:
 		q.At, ok = scanInstant(s)
+	case fieldRoute:
+		q.Route, ok = s.text()
+		ok = ok && q.takeRoute()
 	}
 	return ok
 }

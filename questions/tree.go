@@ -50,10 +50,10 @@ func (r *Request) readQuestion(v wire.Value) *Error {
 	}
 	in, _ := wire.Read(v, "", &faults)
 	if in.Has("specversion") {
-		in = unwrap(in)
+		in = unwrap(in, r.subject())
 	}
 	if faults == nil {
-		r.add().read(in)
+		r.add().read(in, r.routes)
 		if faults != nil {
 			r.drop()
 		}
@@ -64,9 +64,9 @@ func (r *Request) readQuestion(v wire.Value) *Error {
 	return nil
 }
 
-// unwrap gives the question inside a CloudEvent.
-func unwrap(event wire.Reader) wire.Reader {
-	wire.Enum(event, "type", func(t string) (string, bool) { return t, t == Subject }, Subject)
+// unwrap gives the question inside a CloudEvent, whose type is the subject.
+func unwrap(event wire.Reader, subject string) wire.Reader {
+	wire.Enum(event, "type", func(t string) (string, bool) { return t, t == subject }, subject)
 	event.Need("data")
 	question, _ := event.Object("data")
 	return question
@@ -74,7 +74,7 @@ func unwrap(event wire.Reader) wire.Reader {
 
 func invalid(message string) *Error { return &Error{Code: CodeInvalid, Message: message} }
 
-func (q *Question) read(in wire.Reader) {
+func (q *Question) read(in wire.Reader, routes bool) {
 	var have fields
 	for f, name := range fieldNames {
 		if in.Has(name) {
@@ -96,10 +96,14 @@ func (q *Question) read(in wire.Reader) {
 	q.MinSeq = uint64(seq)
 	q.At = in.Instant("at")
 	hasRequests := q.readEstimate(in)
-	q.complete(hasRequests)
-	for _, f := range q.check(have) {
+	if routes {
+		q.readRoute(in)
+		q.readCandidates(in)
+	}
+	for _, f := range q.check(have, routes) {
 		in.Fault(f.Field, f.Problem)
 	}
+	q.complete(hasRequests, routes)
 }
 
 // readEstimate takes no unknown unit: a typo would make the estimate nothing.

@@ -2,12 +2,14 @@ package questions
 
 import "github.com/quotashare/quotashare/quota"
 
-// Question is one quota.decide request.
+// Question is one quota.decide request, or one of quota.route: see Routed.
 type Question struct {
 	APIKeyID     string
 	ConnectionID string // or Pool
-	Pool         string
+	Pool         string // of a route by name, that of the name; so is Model
 	Model        string
+	Route        string      // the name of a pool's route; "" = absent
+	Candidates   []Candidate // to choose from, in place of a pool
 	RequestID    string
 	Estimate     quota.Amounts
 	Reserve      bool
@@ -83,9 +85,11 @@ type Reply struct {
 	AsOf         AsOf
 	Degraded     []string
 	Detail       string
-	Dimensions   []Dimension // none = not asked for, unless Explained
-	Explained    bool        // dimensions are shown even when there are none
-	Opened       bool        // it opened a hold, where none of the request was open; is not sent
+	ConnectionID string           // that a route chose; "" = absent
+	Candidates   []RouteCandidate // of a route, in their order
+	Dimensions   []Dimension      // none = not asked for, unless Explained
+	Explained    bool             // dimensions are shown even when there are none
+	Opened       bool             // it opened a hold, where none of the request was open; is not sent
 }
 
 // Error is a question that cannot be answered.
@@ -97,9 +101,9 @@ type Error struct {
 // Reset makes the reply ready for the next question; the room of its lists is
 // kept.
 func (r *Reply) Reset() {
-	alternatives, degraded, dimensions := r.Alternatives[:0], r.Degraded[:0], r.Dimensions[:0]
+	alternatives, degraded, dimensions, candidates := r.Alternatives[:0], r.Degraded[:0], r.Dimensions[:0], r.Candidates[:0]
 	*r = Reply{}
-	r.Alternatives, r.Degraded, r.Dimensions = alternatives, degraded, dimensions
+	r.Alternatives, r.Degraded, r.Dimensions, r.Candidates = alternatives, degraded, dimensions, candidates
 }
 
 // showsDimensions: an explained reply shows that there are none.

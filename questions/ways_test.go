@@ -28,11 +28,11 @@ func TestWaysAgree(t *testing.T) {
 			_ = json.Indent(&spaced, data, " ", "\t")
 			data = spaced.Bytes()
 		}
-		scanned += bothWays(t, data, wire.JSON)
+		scanned += bothKinds(t, data, wire.JSON)
 		if data, err = msgpack.Marshal(doc); err != nil {
 			t.Fatal(err)
 		}
-		scanned += bothWays(t, data, wire.Msgpack)
+		scanned += bothKinds(t, data, wire.Msgpack)
 	})
 	if scanned == 0 {
 		t.Error("the scanner took none of the documents")
@@ -55,6 +55,9 @@ func drawDocument(t *rapid.T) any {
 			if rapid.IntRange(0, 2).Draw(t, name) == 0 {
 				doc[name] = text.Draw(t, name)
 			}
+		}
+		if rapid.IntRange(0, 3).Draw(t, "route") == 0 {
+			doc["route"] = rapid.StringMatching(`qtS[dD]/[a-z%2F]{1,9}/[a-z]{1,3}/?[ -~]{0,5}`).Draw(t, "name")
 		}
 		for _, name := range []string{"leaseMs", "at", "minSeq", "maxWaitMs"} {
 			if rapid.IntRange(0, 3).Draw(t, name) == 0 {
@@ -88,11 +91,17 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
+// bothKinds decodes the message as one of decide and as one of route.
+func bothKinds(t fataler, data []byte, enc wire.Encoding) (scanned int) {
+	t.Helper()
+	return bothWays(t, data, enc, false) + bothWays(t, data, enc, true)
+}
+
 // bothWays decodes with the scanner and with the tree, and returns 1 if the
 // scanner took the message.
-func bothWays(t fataler, data []byte, enc wire.Encoding) int {
+func bothWays(t fataler, data []byte, enc wire.Encoding, routes bool) int {
 	t.Helper()
-	var fast, slow Request
+	fast, slow := Request{routes: routes}, Request{routes: routes}
 	ok, fastErr := fast.scan(string(data), enc)
 	if !ok {
 		return 0

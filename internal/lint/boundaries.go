@@ -19,7 +19,7 @@ var Boundaries = []Boundary{
 	{"wire", words("quota"), "encodings know numbers and instants, no rule"},
 	{"windows", words("quota"), "counting is arithmetic on amounts and instants"},
 	{"events", words("quota", "wire"), "an event means the same whoever folds it"},
-	{"questions", words("quota", "wire"), "a question is read and an answer written without knowing how it is judged"},
+	{"questions", words("quota", "wire", "events"), "a question is read and an answer written without knowing how it is judged"},
 	{"plans", words("quota", "wire"), "shares follow from documents alone"},
 	{"saturation", words("quota", "events"), "what a provider says means the same whoever asks, and nothing is decided by it here"},
 	{"dialect", words("wire"), "what a provider's API says is read from bytes alone, and nothing is decided by it here"},
