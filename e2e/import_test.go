@@ -2,39 +2,51 @@ package e2e
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
-// The hour of traffic that the trace recorded, and the first instant after it.
+// An hour of traffic, and the first instant after it.
 const (
-	traceDir   = "../../shared/traces"
-	traceFile  = "AzureLLMInferenceTrace_conv.csv"
+	traceFile  = "trace.csv"
+	traceStart = "2023-11-16T18:15:00Z"
 	traceRows  = 19_366
 	traceKeys  = 5
-	traceAfter = "2023-11-16T19:14:09Z"
+	traceAfter = "2023-11-16T19:15:00Z"
 )
 
-// readTrace returns the lines of the trace, the header first, or skips: the
-// trace is no part of this repository.
-func readTrace(t *testing.T) []string {
+// makeTrace returns the lines of a trace, the header first. It is as one of Azure's
+// recordings, whose licence keeps them out of this repository, of as many rows: times
+// with seven decimals, of which some share a millisecond, mostly short requests and a
+// few very long ones, and no line end after the last. Every hundredth row is the same as
+// the one before of its key.
+func makeTrace(t *testing.T) []string {
 	t.Helper()
-	if _, err := os.Stat(traceDir); errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("recorded traffic is not there: %v", err)
-	}
-	data, err := os.ReadFile(filepath.Join(traceDir, traceFile))
+	start, err := time.Parse(time.RFC3339, traceStart)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(strings.TrimRight(string(data), "\r\n"), "\n")
-	if len(lines) != traceRows+1 {
-		t.Fatalf("the trace has %d rows, want %d", len(lines)-1, traceRows)
+	r := rand.New(rand.NewPCG(18, 15))
+	at := make([]time.Duration, traceRows)
+	for i := range at {
+		at[i] = time.Duration(r.Int64N(int64(time.Hour)))
+	}
+	slices.Sort(at)
+	lines := []string{"TIMESTAMP,ContextTokens,GeneratedTokens"}
+	for i, d := range at {
+		if i%100 == 99 {
+			lines = append(lines, lines[len(lines)-traceKeys])
+			continue
+		}
+		long := 1 << r.IntN(13)
+		lines = append(lines, fmt.Sprintf("%s,%d,%d", start.Add(d).Format("2006-01-02 15:04:05.0000000"), long+r.IntN(2*long), r.IntN(400)))
 	}
 	return lines
 }
@@ -108,8 +120,8 @@ func (m *importer) mustTotal() {
 	}
 }
 
-func TestImportOfRecordedTraffic(t *testing.T) {
-	lines := readTrace(t)
+func TestImportOfAnHourOfTraffic(t *testing.T) {
+	lines := makeTrace(t)
 	_, total := traceSums(t, lines)
 	m := &importer{process: up(t, t.TempDir()), lines: lines, connection: "demo"}
 	m.plan(total)
@@ -146,7 +158,7 @@ func (m *importer) mustHaveFolded(want uint64) {
 // The window fills: first everything is allowed, then who is beyond its share is
 // blocked, then everybody.
 func TestDecisionsChangeAsTheWindowFills(t *testing.T) {
-	lines := readTrace(t)
+	lines := makeTrace(t)
 	_, total := traceSums(t, lines)
 	m := &importer{process: up(t, t.TempDir()), lines: lines, connection: "demo"}
 	m.plan(total)
