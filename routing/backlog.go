@@ -160,7 +160,15 @@ func (b *Backlog) Due() int64 {
 	if b.Len() == 0 {
 		return Never
 	}
-	return min(b.wake, b.waiters[b.deadlines[0]].Deadline)
+	return min(b.wake, b.Deadline())
+}
+
+// Deadline is the earliest of those that wait, Never when nobody does.
+func (b *Backlog) Deadline() int64 {
+	if b.Len() == 0 {
+		return Never
+	}
+	return b.waiters[b.deadlines[0]].Deadline
 }
 
 // leave takes out a waiter that does not go. What its key saved for it is not for

@@ -137,7 +137,10 @@ func TestWhatIsSavedForOneThatLeaves(t *testing.T) {
 	l.expect(l.serve(40, everybody), "40×2")
 	l.Remove(1)
 	l.expect(deficits(&l.Backlog), "2:0 1:1")
-	l.expect(l.serve(8, &rules{quanta: map[routing.Key]quota.Amount{1: 2}}), "3×1 1×2 2×1 2×2")
+	r := &rules{quanta: map[routing.Key]quota.Amount{1: 2}}
+	l.expect(l.serve(1, r), "1×1")
+	l.expect(deficits(&l.Backlog), "1:0 2:0")
+	l.expect(l.serve(7, r), "2×1 1×2 2×1 2×2")
 }
 
 func TestACallerThatLeaves(t *testing.T) {
@@ -199,6 +202,34 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
+// TestManyDeadlines come in their order, whoever leaves meanwhile.
+func TestManyDeadlines(t *testing.T) {
+	for seed := range uint64(50) {
+		c := newCrowd(t, seed)
+		left := map[routing.Ticket]int64{}
+		for i := range routing.Ticket(200) {
+			left[i] = c.Int64N(1_000)
+			must(t, c.b.Push(routing.Waiter{Ticket: i, Key: 1, Cost: 1, Deadline: left[i]}))
+		}
+		for range 100 {
+			i := routing.Ticket(c.IntN(200))
+			c.b.Remove(i)
+			delete(left, i)
+		}
+		last := int64(0)
+		for w, ok := c.b.Expire(999); ok; w, ok = c.b.Expire(999) {
+			if w.Deadline < last || w.Deadline != left[w.Ticket] {
+				t.Fatalf("seed %d: %d comes after %d", seed, w.Deadline, last)
+			}
+			last = w.Deadline
+			delete(left, w.Ticket)
+		}
+		if len(left) > 0 {
+			t.Fatalf("seed %d: %v are left", seed, left)
+		}
+	}
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -236,9 +267,14 @@ func TestDueAfterSomethingHappened(t *testing.T) {
 	if l.Due() != 0 {
 		t.Errorf("due at %d when the first left", l.Due())
 	}
+	l.wait(1, 1)
 	l.serve(1, held)
 	if l.Due() != 50 {
 		t.Errorf("due at %d, want 50", l.Due())
+	}
+	l.expect(l.serve(1, everybody), "1×1")
+	if l.Due() != 0 {
+		t.Errorf("due at %d when one went that was not let pass before", l.Due())
 	}
 }
 

@@ -13,7 +13,8 @@ func (b *Backlog) await(at uint32) {
 }
 
 // forget takes the i-th out of the deadlines: the last takes its place, from where it
-// belongs further up or further down.
+// belongs further up or further down. When it goes up, its parent comes down to where
+// it was, which belongs before all that is below.
 func (b *Backlog) forget(i int) {
 	last := len(b.deadlines) - 1
 	moved := b.deadlines[last]
@@ -23,7 +24,7 @@ func (b *Backlog) forget(i int) {
 	}
 	b.put(i, moved)
 	b.up(i)
-	b.down(b.waiters[moved].at)
+	b.down(i)
 }
 
 func (b *Backlog) up(i int) {

@@ -42,7 +42,7 @@ type turn struct {
 func (b *Backlog) goOn(r Rules) (Waiter, bool) {
 	q := &b.queues[b.front]
 	head := &b.waiters[q.first].Waiter
-	if !b.given || q.deficit < head.Cost {
+	if q.deficit < head.Cost {
 		return Waiter{}, false
 	}
 	if ok, _ := r.Passes(head); !ok {

@@ -160,6 +160,14 @@ func TestFreeAtAgainstTwin(t *testing.T) {
 		if d := cmp.Diff(before, p.b.Save()); d != "" {
 			t.Fatalf("looking changed (-before +after):\n%s", d)
 		}
+		for _, w := range before.Waiters {
+			if due := p.b.Due(); due > w.Deadline {
+				t.Fatalf("due at %d, after %d", due, w.Deadline)
+			}
+			if _, ok := p.b.Remove(w.Ticket); !ok {
+				t.Fatalf("%d is lost", w.Ticket)
+			}
+		}
 		if want := p.twin.freeAt(p.now, ends, &p.rules); got != want {
 			t.Fatalf("free at %d, the twin says %d", got, want)
 		}

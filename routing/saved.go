@@ -107,10 +107,6 @@ func (b *Backlog) restore(k Key, w Waiter) error {
 	return nil
 }
 
-// maxDeficit is more than any key saves: the cost of one request, or what is left of
-// a quantum.
-var maxDeficit = quota.Tokens.Max() + Quantum(100*quota.RatioOne)
-
 // errGiven: somebody must have had the quantum.
 var errGiven = errors.New("given: nobody waits")
 
@@ -125,8 +121,10 @@ func (b *Backlog) valid() error {
 	if b.wake < 0 {
 		return fmt.Errorf("wake: %d is before 1970", b.wake)
 	}
+	// A key saves less than one request costs, or what is left of one quantum.
+	most := quota.Tokens.Max() + Quantum(100*quota.RatioOne)
 	for t := range b.Turns() {
-		if t.Deficit < 0 || t.Deficit > maxDeficit {
+		if t.Deficit < 0 || t.Deficit > most {
 			return fmt.Errorf("turns: key %d has saved %d", t.Key, t.Deficit)
 		}
 	}

@@ -35,6 +35,11 @@ func TestRestore(t *testing.T) {
 	if b.Due() != 170 {
 		t.Errorf("due at %d, want 170", b.Due())
 	}
+	most := sound()
+	most.Turns[1].Deficit = quota.Tokens.Max() + 100e6
+	if _, err = routing.Restore(most); err != nil {
+		t.Errorf("the most that can be saved: %v", err)
+	}
 	if b, err = routing.Restore(routing.Saved{}); err != nil || b.Len() != 0 || b.Due() != routing.Never {
 		t.Errorf("of nothing: %v", err)
 	}
