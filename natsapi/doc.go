@@ -1,7 +1,7 @@
-// Package natsapi answers quota.decide over NATS.
+// Package natsapi answers quota.decide and quota.route over NATS.
 //
 // Server is a micro service named quotashare, so that `nats micro ls` finds it,
-// with one endpoint on quota.decide in a queue group: of any number of deciders
+// with an endpoint on each of the two in a queue group: of any number of deciders
 // one answers. It is subscribed from Start to Stop and at no other time: a
 // member of a queue group that does not answer would cost its share of all
 // questions a time-out, so Start is for a decider that has caught up.
@@ -13,13 +13,15 @@
 // command to the broker. The answer has the encoding of its question.
 //
 // Questions are answered one after the other in the callback of the
-// subscription, which is faster than a goroutine for each. What has to wait for a
+// subscription, which is faster than a goroutine for each; the two subjects go
+// side by side. What has to wait for a
 // sequence waits beside it in a goroutine. A question that reserves is begun in the
 // callback, and answered by whoever brings the verdict on its hold: the decider has
-// many of them at once. Either has a bound of its own, Config.MaxBehind and
-// Config.MaxWaiting, so that those who wait for a sequence that never comes keep
-// nobody from a verdict. Beyond its bound nothing waits and the answer says what it
-// lacks; what it reserves goes into the log all the same.
+// many of them at once. Each has a bound of its own, Config.MaxBehind and
+// Config.MaxWaiting, and Config.MaxRouted for routes, so that those who wait for a
+// sequence that never comes, or for an account that is full, keep nobody from a
+// verdict. Beyond its bound nothing waits and the answer says what it lacks; what it
+// reserves goes into the log all the same.
 //
 // A panic while answering is logged, counted and answered with an error.
 package natsapi

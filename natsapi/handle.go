@@ -22,8 +22,15 @@ type call struct {
 	body    []byte
 	to      string // the reply subject
 	enc     wire.Encoding
-	typed   bool   // the question named its content type
-	done    func() // finishes it
+	typed   bool          // the question named its content type
+	done    func()        // finishes it
+	room    chan struct{} // where it waits
+}
+
+// endpoint is how the messages of one subject are read, and where they wait.
+type endpoint struct {
+	decode              func(*questions.Request, []byte, wire.Encoding) *questions.Error
+	sequences, verdicts chan struct{}
 }
 
 // done is a context for what may not wait.
@@ -33,9 +40,9 @@ var done = func() context.Context {
 	return ctx
 }()
 
-// handle is the callback of the subscription: one message after the other. ctx
+// handle is the callback of a subscription: one message after the other. ctx
 // is done when nothing is to wait any more.
-func (s *Server) handle(ctx context.Context, r micro.Request) {
+func (s *Server) handle(ctx context.Context, r micro.Request, e *endpoint) {
 	s.counts.Messages.Add(1)
 	switch to := r.Reply(); {
 	case to == "":
@@ -48,7 +55,7 @@ func (s *Server) handle(ctx context.Context, r micro.Request) {
 	c := s.calls.Get().(*call)
 	c.begin(r)
 	defer s.rescue(c)
-	if err := c.request.Decode(r.Data(), c.enc); err != nil {
+	if err := e.decode(&c.request, r.Data(), c.enc); err != nil {
 		s.fail(c, err)
 		s.calls.Put(c)
 		return
@@ -60,9 +67,9 @@ func (s *Server) handle(ctx context.Context, r micro.Request) {
 	}
 	behind, reserves := c.behind(applied), c.reserves()
 	switch {
-	case behind && s.enter(s.sequences):
+	case behind && s.enter(c, e.sequences):
 		go s.answerLater(ctx, c)
-	case reserves && s.enter(s.verdicts):
+	case reserves && s.enter(c, e.verdicts):
 		if behind {
 			s.counts.Hurried.Add(1)
 		}
@@ -94,7 +101,8 @@ func (c *call) reserves() bool {
 }
 
 // enter takes a place for a call that waits, if there is one.
-func (s *Server) enter(room chan struct{}) bool {
+func (s *Server) enter(c *call, room chan struct{}) bool {
+	c.room = room
 	select {
 	case room <- struct{}{}:
 	default:
@@ -107,7 +115,7 @@ func (s *Server) enter(room chan struct{}) bool {
 }
 
 func (s *Server) answerLater(ctx context.Context, c *call) {
-	defer s.waited(s.sequences)
+	defer s.waited(c.room)
 	defer s.rescue(c)
 	s.answer(ctx, c)
 }
@@ -124,10 +132,10 @@ func (s *Server) begin(c *call) {
 	begun := false
 	defer func() {
 		if !begun { // a panic
-			s.waited(s.verdicts)
+			s.waited(c.room)
 		}
 	}()
-	answered := s.decider.Begin(c.request.Questions, c.room(), c.done)
+	answered := s.decider.Begin(c.request.Questions, c.empty(), c.done)
 	begun = true
 	if answered {
 		s.finish(c)
@@ -136,7 +144,7 @@ func (s *Server) begin(c *call) {
 
 // finish answers a call that was begun.
 func (s *Server) finish(c *call) {
-	defer s.waited(s.verdicts)
+	defer s.waited(c.room)
 	defer s.rescue(c)
 	s.reply(c)
 }
@@ -181,14 +189,14 @@ func contentType(h micro.Headers) string {
 
 // answer decides and sends, and gives the call back.
 func (s *Server) answer(ctx context.Context, c *call) {
-	if replies := c.room(); len(replies) > 0 {
+	if replies := c.empty(); len(replies) > 0 {
 		s.decider.Decide(ctx, c.request.Questions, replies)
 	}
 	s.reply(c)
 }
 
-// room returns an empty reply for each question.
-func (c *call) room() []questions.Reply {
+// empty returns an empty reply for each question.
+func (c *call) empty() []questions.Reply {
 	n := len(c.request.Questions)
 	for len(c.replies) < n {
 		c.replies = append(c.replies, questions.Reply{})
@@ -213,7 +221,7 @@ func (s *Server) reply(c *call) {
 }
 
 // publishAll publishes the answers. Who reserved has to hear of it: what does not fit
-// is sent without dimensions, and if that does not fit either, nothing is held.
+// is sent without the long lists, and if that does not fit either, nothing is held.
 func (s *Server) publishAll(c *call, replies []questions.Reply) error {
 	c.body = c.request.Append(c.body[:0], c.enc, replies)
 	err := s.publish(c, nil)
@@ -230,14 +238,24 @@ func (s *Server) publishAll(c *call, replies []questions.Reply) error {
 	return err
 }
 
-// shorten leaves the dimensions out, and reports whether there were any.
+// shorten leaves the dimensions and candidates out, and reports whether there were
+// any.
 func shorten(replies []questions.Reply, size int, limit int64) (shorter bool) {
-	detail := fmt.Sprintf("without dimensions: with them the answer has %d bytes and the broker takes %d", size, limit)
 	for i := range replies {
-		if r := &replies[i]; r.Explained && r.Err == nil {
-			r.Explained, r.Dimensions, r.Detail = false, r.Dimensions[:0], detail
-			shorter = true
+		r := &replies[i]
+		if r.Err != nil || !r.Explained && len(r.Candidates) == 0 {
+			continue
 		}
+		what := "dimensions"
+		if len(r.Candidates) > 0 {
+			what = "candidates"
+			if r.Explained {
+				what = "dimensions and candidates"
+			}
+		}
+		r.Explained, r.Dimensions, r.Candidates = false, r.Dimensions[:0], r.Candidates[:0]
+		r.Detail = fmt.Sprintf("without %s: with them the answer has %d bytes and the broker takes %d", what, size, limit)
+		shorter = true
 	}
 	return shorter
 }

@@ -31,6 +31,10 @@ const DefaultMaxBehind = 4096
 // stopTimeout bounds Stop when its context does not.
 const stopTimeout = 5 * time.Second
 
+// DefaultMaxRouted is the Config.MaxRouted of a Config that sets none. A route may wait
+// in the backlog of its pool for minutes, and is no larger than what waits for a verdict.
+const DefaultMaxRouted = 16_384
+
 // ErrStarted is Start of a server that runs.
 var ErrStarted = errors.New("the service is started already")
 
@@ -68,6 +72,7 @@ type Config struct {
 	Version    string       // of the program, as semantic version
 	MaxWaiting int          // messages that wait for verdicts at once; 0 is DefaultMaxWaiting
 	MaxBehind  int          // messages that wait for a sequence at once; 0 is DefaultMaxBehind
+	MaxRouted  int          // messages of quota.route that wait at once; 0 is DefaultMaxRouted
 	Logger     *slog.Logger // nil logs nothing
 }
 
@@ -81,10 +86,10 @@ type Server struct {
 	calls   sync.Pool // of *call
 
 	// One for each message that waits. Whoever asks for a sequence that never comes
-	// can fill the room for sequences; the one for verdicts has only what the log
-	// will answer.
-	verdicts, sequences chan struct{}
-	waiting             sync.WaitGroup
+	// can fill the room for sequences, and routes to full accounts theirs; the one for
+	// verdicts has only what the log will answer.
+	verdicts, sequences, routes chan struct{}
+	waiting                     sync.WaitGroup
 
 	mu      sync.Mutex // serializes Start and Stop
 	service micro.Service
@@ -106,6 +111,7 @@ func New(c Config) *Server {
 	}
 	s.verdicts = make(chan struct{}, cmp.Or(c.MaxWaiting, DefaultMaxWaiting))
 	s.sequences = make(chan struct{}, cmp.Or(c.MaxBehind, DefaultMaxBehind))
+	s.routes = make(chan struct{}, cmp.Or(c.MaxRouted, DefaultMaxRouted))
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -126,7 +132,7 @@ func (s *Server) Start() error {
 	service, err := micro.AddService(s.conn, micro.Config{
 		Name:         Name,
 		Version:      s.version,
-		Description:  "decides whether an API key may use its provider now",
+		Description:  "decides whether an API key may use its provider now, and chooses the account",
 		QueueGroup:   Name,
 		StatsHandler: func(*micro.Endpoint) any { return json.RawMessage(s.counts.appendJSON(nil)) },
 		ErrorHandler: func(_ micro.Service, err *micro.NATSError) {
@@ -141,17 +147,29 @@ func (s *Server) Start() error {
 		hurry(ErrHurried)
 		s.decider.Hurry()
 	}
-	handler := micro.HandlerFunc(func(r micro.Request) { s.handle(ctx, r) })
-	err = service.AddEndpoint("decide", handler, micro.WithEndpointSubject(questions.Subject))
-	if err == nil {
-		err = s.conn.Flush()
-	}
-	if err != nil {
+	if err := s.subscribe(ctx, service); err != nil {
 		cancel()
 		return errors.Join(err, service.Stop())
 	}
 	s.service, s.cancel = service, cancel
 	return nil
+}
+
+// subscribe adds the endpoints, and returns when the broker knows them.
+func (s *Server) subscribe(ctx context.Context, service micro.Service) error {
+	for _, e := range [...]struct {
+		name, subject string
+		endpoint
+	}{
+		{"decide", questions.Subject, endpoint{(*questions.Request).Decode, s.sequences, s.verdicts}},
+		{"route", questions.RouteSubject, endpoint{(*questions.Request).DecodeRoute, s.routes, s.routes}},
+	} {
+		handler := micro.HandlerFunc(func(r micro.Request) { s.handle(ctx, r, &e.endpoint) })
+		if err := service.AddEndpoint(e.name, handler, micro.WithEndpointSubject(e.subject)); err != nil {
+			return err
+		}
+	}
+	return s.conn.Flush()
 }
 
 // Stop unsubscribes, answers everything that was routed here, what waits at

@@ -77,7 +77,8 @@ func newEchoing() *echoing {
 	return d
 }
 
-// Begin answers at once what a model "now" is asked about.
+// Begin answers at once what a model "now" is asked about; a pool "many" has many
+// connections.
 func (d *echoing) Begin(qs []questions.Question, rs []questions.Reply, done func()) bool {
 	if qs[0].APIKeyID == "panic" {
 		panic("on demand")
@@ -88,6 +89,9 @@ func (d *echoing) Begin(qs []questions.Question, rs []questions.Reply, done func
 			r.Allow, r.Reason, r.HTTPStatus, r.RequestID = true, "now", 200, q.RequestID
 			r.AsOf.Time = quota.MinInstant
 			r.Opened, r.Explained, r.Dimensions = q.Reserve, q.Explain, make([]questions.Dimension, 5)
+			if q.Pool == "many" {
+				r.ConnectionID, r.Candidates = "c", make([]questions.RouteCandidate, 100)
+			}
 		}
 		return true
 	}
@@ -237,12 +241,16 @@ func TestDiscovery(t *testing.T) {
 	r.must(err)
 	var info micro.Info
 	r.must(json.Unmarshal(m.Data, &info))
-	if len(info.Endpoints) != 1 || info.Version != "1.2.3" {
+	if len(info.Endpoints) != 2 || info.Version != "1.2.3" {
 		t.Fatalf("info %+v", info)
 	}
-	want := micro.EndpointInfo{Name: "decide", Subject: "quota.decide", QueueGroup: "quotashare"}
-	if e := info.Endpoints[0]; e.Name != want.Name || e.Subject != want.Subject || e.QueueGroup != want.QueueGroup {
-		t.Errorf("endpoint %+v, want %+v", e, want)
+	for i, want := range []micro.EndpointInfo{
+		{Name: "decide", Subject: "quota.decide", QueueGroup: "quotashare"},
+		{Name: "route", Subject: "quota.route", QueueGroup: "quotashare"},
+	} {
+		if e := info.Endpoints[i]; e.Name != want.Name || e.Subject != want.Subject || e.QueueGroup != want.QueueGroup {
+			t.Errorf("endpoint %+v, want %+v", e, want)
+		}
 	}
 	r.ask("7", nil)
 	m, err = r.client.Request("$SRV.STATS.quotashare", nil, patience)

@@ -3,7 +3,6 @@ package questions
 import (
 	"math"
 
-	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/wire"
 )
@@ -68,7 +67,7 @@ func (r *Reply) read(in wire.Reader) {
 	r.Degraded = texts(in, "degraded")
 	r.Detail = anyText(in, "detail")
 	r.ConnectionID = anyText(in, "connectionId")
-	chosen, _ := in.Objects("candidates", events.MaxCandidates)
+	chosen, _ := in.Objects("candidates", maxListed)
 	for _, c := range chosen {
 		r.Candidates = append(r.Candidates, readRouteCandidate(c))
 	}

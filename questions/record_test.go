@@ -165,7 +165,7 @@ func TestRecordGolden(t *testing.T) {
 	c.Join("k3f9x2ab-1f")
 	seen := Keep(&Question{APIKeyID: "bob", Pool: "p", MaxWaitMs: -1}, typicalReply())
 	seen.Time, seen.Process = 1_790_000_000_001, "k3f9x2ab"
-	routed := Keep(&Question{APIKeyID: "bob", Candidates: []Candidate{{"b", 500_000, true}, {"d", 0, false}}, Reserve: true, MaxWaitMs: 0}, blocked())
+	routed := Keep(&Question{APIKeyID: "bob", Candidates: []Candidate{{ConnectionID: "b", Score: 500_000, HasScore: true}, {ConnectionID: "d"}}, Reserve: true, MaxWaitMs: 0}, blocked())
 	routed.Time, routed.Process = 1_790_000_000_002, "k3f9x2ab"
 	golden(t, "records.json", append(AppendRecords(nil, []Record{c, seen, routed}), '\n'))
 }

@@ -128,7 +128,7 @@ func (q *Question) readCandidates(in wire.Reader) {
 
 func readRouteCandidate(in wire.Reader) (c RouteCandidate) {
 	c.ConnectionID = anyText(in, "connectionId")
-	order, _ := in.Int("order", 0, events.MaxCandidates)
+	order, _ := in.Int("order", 0, maxListed)
 	c.Order = int(order)
 	c.Gate = anyText(in, "gate")
 	c.InFlight, _ = in.Int("inFlight", 0, MaxSeq)

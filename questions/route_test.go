@@ -31,7 +31,9 @@ func TestDecodeRoute(t *testing.T) {
 			q.Route, q.Pool, q.Model = "qtSd/team%20a/kimi/k2/fast", "team a", "k2/fast"
 		})},
 		{"by candidates", `,"candidates":[{"connectionId":"a","score":0.5},{"connectionId":"b"},{"connectionId":"c","score":"1e6"}]`, routeOf(func(q *Question) {
-			q.Candidates = []Candidate{{"a", 500_000, true}, {"b", 0, false}, {"c", MaxScore, true}}
+			q.Candidates = []Candidate{
+				{ConnectionID: "a", Score: 500_000, HasScore: true}, {ConnectionID: "b"}, {ConnectionID: "c", Score: MaxScore, HasScore: true},
+			}
 		})},
 		{"with all that a hold may have", `,"pool":"p","estimate":{"requests":0,"tokens":5},"leaseMs":7,"requestId":"r","maxWaitMs":0,"minSeq":3,"explain":true`, routeOf(func(q *Question) {
 			q.Pool, q.LeaseMs, q.RequestID, q.MaxWaitMs, q.MinSeq, q.Explain = "p", 7, "r", 0, 3, true
