@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/fakeprovider"
+	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/internal/program"
+	"github.com/quotashare/quotashare/keyfile"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func start(ctx context.Context, out io.Writer, env []string, args ...string) (code int, errs string) {
+	var log bytes.Buffer
+	code = run(ctx, program.Process{Name: "gateway", Args: args, Env: env, Stdout: out, Stderr: &log})
+	return code, log.String()
+}
+
+// startLog runs a broker with the streams of the log, and no engine.
+func startLog(t *testing.T) (url string, events jetstream.Stream) {
+	t.Helper()
+	srv, err := ingest.Start(ingest.Options{Dir: t.TempDir(), Addr: "127.0.0.1:-1", Sync: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	t.Cleanup(func() { must(t, srv.Shutdown()) })
+	nc, err := nats.Connect(srv.ClientURL())
+	must(t, err)
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	must(t, err)
+	_, err = ingest.EnsureStreams(t.Context(), js, ingest.Configs(14, 1))
+	must(t, err)
+	events, err = js.Stream(t.Context(), "QUOTA")
+	must(t, err)
+	return srv.ClientURL(), events
+}
+
+// TestAGatewayFromItsFiles: the key file of quotashare keys, the connections of a file
+// with a credential of the environment, a call, and an end that loses nothing.
+func TestAGatewayFromItsFiles(t *testing.T) {
+	broker, events := startLog(t)
+	provider := httptest.NewServer(fakeprovider.New(fakeprovider.Options{Credentials: []string{"sk-account"}}))
+	t.Cleanup(provider.Close)
+	dir := t.TempDir()
+	token, err := keyfile.Issue(filepath.Join(dir, "keys.json"), "alice", time.Now())
+	must(t, err)
+	config := filepath.Join(dir, "gateway.json")
+	must(t, os.WriteFile(config, []byte(`{"connections": [{"id": "c", "provider": "openai", "url": "`+provider.URL+`/v1", "credential": "${OPENAI_API_KEY}"}]}`), 0o600))
+	ctx, stop := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	type end struct {
+		code int
+		said string
+	}
+	ended := make(chan end, 1)
+	go func() {
+		code, said := start(ctx, in, []string{
+			"QUOTA_STORE_NATS_URL=" + broker, "QUOTA_HTTP_ADDR=127.0.0.1:0", "QUOTA_GATEWAY_CONFIG=" + config,
+			"QUOTA_KEYS_FILE=" + filepath.Join(dir, "keys.json"), "OPENAI_API_KEY=sk-account", "QUOTA_DECIDE_TIMEOUT=5s", "QUOTA_API_TOKEN=t",
+		})
+		ended <- end{code, said}
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	must(t, err)
+	url := regexp.MustCompile(`http://\S+`).FindString(line)
+	req, err := http.NewRequestWithContext(t.Context(), "POST", url+"/v1/chat/completions", strings.NewReader(`{"model":"gpt-5","messages":[]}`))
+	must(t, err)
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	must(t, err)
+	body, err := io.ReadAll(resp.Body)
+	must(t, err)
+	must(t, resp.Body.Close())
+	if resp.StatusCode != 200 || !bytes.Contains(body, []byte(`"usage"`)) {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	stop()
+	e := <-ended
+	if e.code != program.OK || strings.Contains(e.said, token) || strings.Contains(e.said, "sk-account") || strings.Contains(e.said, "sets nothing") {
+		t.Errorf("exit %d\n%s", e.code, e.said)
+	}
+	last, err := events.GetLastMsgForSubject(t.Context(), "quota.consumption")
+	must(t, err)
+	if !bytes.Contains(last.Data, []byte(`"apiKeyId":"alice"`)) {
+		t.Errorf("the log has %s", last.Data)
+	}
+}
+
+func TestFaultsOfTheConfiguration(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "gateway.json")
+	must(t, os.WriteFile(file, []byte(`{"connections": [{"id": "c", "url": "x", "credential": "${NONE}"}]}`), 0o600))
+	code, errs := start(t.Context(), io.Discard, []string{"QUOTA_DECIDE_TIMEOUT=soon", "QUOTA_FAIL_CLOSED=perhaps"},
+		"--gateway-config", file, "--store-nats-url", "http://secret@x", "--http-addr", "8482")
+	want := `gateway: the configuration has 7 fault(s):
+  QUOTA_DECIDE_TIMEOUT (--decide-timeout) "soon" is no duration; use 500ms, 30s, 10m or alike
+  QUOTA_FAIL_CLOSED (--fail-closed) "perhaps" is neither true nor false
+  QUOTA_STORE_NATS_URL (--store-nats-url) is no NATS URL; use nats://host:4222
+  QUOTA_HTTP_ADDR (--http-addr) is "8482"; use host:port
+  QUOTA_GATEWAY_CONFIG (--gateway-config) connections[0].credential is ${NONE}, which the environment does not have: set it
+  QUOTA_GATEWAY_CONFIG (--gateway-config) connections[0].provider is missing: name it as pools and plans do
+  QUOTA_GATEWAY_CONFIG (--gateway-config) connections[0].url is no http or https URL: use one such as https://api.openai.com/v1
+hint: a flag wins over the variable of the environment; gateway --help lists both
+`
+	if code != program.Usage || errs != want {
+		t.Errorf("exit %d\n%s", code, errs)
+	}
+}
+
+func TestConnectionsThatAreMissingOrTwice(t *testing.T) {
+	for want, args := range map[string][]string{
+		"QUOTA_GATEWAY_CONFIG (--gateway-config) is missing":                                   {},
+		"QUOTA_GATEWAY_CONNECTIONS (--gateway-connections) is set beside QUOTA_GATEWAY_CONFIG": {"--gateway-config", os.DevNull, "--gateway-connections", "[]"},
+		"QUOTA_GATEWAY_CONFIG (--gateway-config) cannot be read: open /no/such/file":           {"--gateway-config", "/no/such/file"},
+		"QUOTA_GATEWAY_CONNECTIONS (--gateway-connections) connections has none":               {"--gateway-connections", "[]"},
+		"QUOTA_GATEWAY_CONNECTIONS (--gateway-connections) the message is not well formed":     {"--gateway-connections", "x"},
+	} {
+		if code, errs := start(t.Context(), io.Discard, nil, args...); code != program.Usage || !strings.Contains(errs, want) {
+			t.Errorf("%v: exit %d\n%s", args, code, errs)
+		}
+	}
+}
+
+func TestHelpIsNoError(t *testing.T) {
+	var out bytes.Buffer
+	if code, errs := start(t.Context(), &out, nil, "--help"); code != program.OK || !strings.Contains(out.String(), "QUOTA_GATEWAY_CONFIG") {
+		t.Errorf("exit %d\n%s%s", code, &out, errs)
+	}
+}
