@@ -17,12 +17,12 @@ func Rooms(ends []int64, maxConcurrent int64) []int64 {
 // and nobody waits for it. Each that waits until then takes a place for its lease, if
 // its deadline has not come. It is Never when no place becomes free. This is what is
 // said to a request that is refused now, at once or after it has waited; rooms are
-// the Rooms of all connections that it might use, in any order.
+// the Rooms of all connections that it might use, in any order, and are used up. Ask
+// when Next has found nobody, so that no place is free that somebody waits for.
 //
 // It is played through on a copy, as Next would do it, for whose lease it is that
 // ends depends on whose turn it was. It takes for granted that whoever waits goes when
-// there is room: the answer is later than need be while a rule holds one back. Rooms
-// is used up.
+// there is room: the answer is later than need be while a rule holds one back.
 func (b *Backlog) FreeAt(now int64, rooms []int64, r Rules) int64 {
 	slices.Sort(rooms)
 	if len(rooms) == 0 {
