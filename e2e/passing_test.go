@@ -41,7 +41,7 @@ func startPassing(t *testing.T, limit int, o fakeprovider.Options) *passing {
 	t.Cleanup(upstream.Close)
 	for _, c := range []string{"openai-1", "claude-1"} {
 		p.plan(c, fmt.Sprintf("tokens/monthly %d", limit))
-		p.poolOf("pool of "+c, []string{c}, "alice 100")
+		p.poolOf("pool of "+c, []string{c}, "alice 50", "bob 50")
 	}
 	keys := filepath.Join(t.TempDir(), "keys.json")
 	var err error

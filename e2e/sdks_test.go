@@ -112,6 +112,7 @@ func TestSDKsSeeWhatTheProviderAnswers(t *testing.T) {
 			t.Errorf("%s (- from the provider, + through the gateway):\n%s", name, diff)
 		}
 	}
+	s.stop()
 	p.close()
 }
 

@@ -12,6 +12,7 @@ import (
 type sdks struct {
 	t      *testing.T
 	cmd    *exec.Cmd
+	stdin  io.Closer
 	in     *json.Encoder
 	out    *json.Decoder
 	stderr *transcript
@@ -65,17 +66,23 @@ func startSDKs(t *testing.T) *sdks {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.in, s.out = json.NewEncoder(in), json.NewDecoder(out)
+	s.stdin, s.in, s.out = in, json.NewEncoder(in), json.NewDecoder(out)
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.end(in) })
+	t.Cleanup(s.stop)
 	return s
 }
 
-// end has the process end by itself, and soon.
-func (s *sdks) end(in io.Closer) {
-	_ = in.Close()
+// stop has the process end by itself. Its connections go with it: after a stream that
+// is left Node opens a new one ahead, and a server that stops would wait for its first
+// request.
+func (s *sdks) stop() {
+	if s.stdin == nil {
+		return
+	}
+	_ = s.stdin.Close()
+	s.stdin = nil
 	defer time.AfterFunc(patience, s.kill).Stop()
 	if err := s.cmd.Wait(); err != nil {
 		s.t.Errorf("node sdk.mjs ended with: %v\n%s", err, s.stderr)
@@ -112,5 +119,21 @@ func (s *sdks) say(line any) {
 	s.t.Helper()
 	if err := s.in.Encode(line); err != nil {
 		s.t.Fatalf("node sdk.mjs takes nothing any more: %v\n%s", err, s.stderr)
+	}
+}
+
+// statuses are those of all attempts.
+func (o *sdkOutcome) statuses() (list []int) {
+	for _, a := range o.Attempts {
+		list = append(list, a.Status)
+	}
+	return list
+}
+
+// mustTry compares the statuses of the attempts.
+func (o *sdkOutcome) mustTry(t *testing.T, want ...int) {
+	t.Helper()
+	if got := text(t, o.statuses()); got != text(t, want) {
+		t.Fatalf("the attempts were answered %s, want %s: %+v", got, text(t, want), o.Error)
 	}
 }
