@@ -58,6 +58,7 @@ type Backlog struct {
 	byTicket  map[Ticket]uint32
 	deadlines []uint32 // all waiters, a heap: see waiter.before
 	number    uint64   // of the newest waiter
+	keys      int      // in the ring
 	front     uint32   // the key whose visit it is, 0 when nobody waits
 	given     bool     // the key has had its quantum in this visit
 	wake      int64    // the earliest instant that Rules.Passes told; 0 before it is asked
@@ -76,6 +77,7 @@ type queue struct {
 type waiter struct {
 	Waiter
 	number     uint64 // rising within a key
+	queue      uint32 // its key's place
 	prev, next uint32 // of its key
 	at         int    // in deadlines
 }
@@ -114,11 +116,12 @@ func (b *Backlog) push(w Waiter) {
 		b.byKey, b.byTicket = make(map[Key]uint32), make(map[Ticket]uint32)
 		b.queues, b.waiters = make([]queue, 1), make([]waiter, 1)
 	}
-	q := &b.queues[b.queueOf(w.Key)]
+	queue := b.queueOf(w.Key)
+	q := &b.queues[queue]
 	b.number++
 	at := b.newWaiter()
 	x := &b.waiters[at]
-	*x = waiter{Waiter: w, number: b.number, prev: q.last}
+	*x = waiter{Waiter: w, number: b.number, queue: queue, prev: q.last}
 	if q.last == 0 {
 		q.first = at
 	} else {
@@ -175,9 +178,9 @@ func (b *Backlog) Deadline() int64 {
 // others: a large request that is given up would let all small ones behind it go at
 // once. The next one may be paid of it, as it has waited as long.
 func (b *Backlog) leave(at uint32) Waiter {
-	q := &b.queues[b.byKey[b.waiters[at].Key]]
+	q := &b.queues[b.waiters[at].queue]
 	head := q.first == at
-	w := b.take(q, at)
+	w := b.take(at)
 	if head {
 		b.wake = 0 // another one is the first of its key
 	}
@@ -189,8 +192,9 @@ func (b *Backlog) leave(at uint32) Waiter {
 
 // take takes a waiter out of everything, and its key out of the ring when it was
 // the last.
-func (b *Backlog) take(q *queue, at uint32) Waiter {
+func (b *Backlog) take(at uint32) Waiter {
 	x := b.waiters[at]
+	q := &b.queues[x.queue]
 	if x.prev == 0 {
 		q.first = x.next
 	} else {
@@ -203,7 +207,7 @@ func (b *Backlog) take(q *queue, at uint32) Waiter {
 	}
 	q.n--
 	if q.n == 0 {
-		b.dropQueue(q)
+		b.dropQueue(x.queue)
 	}
 	b.forget(x.at)
 	delete(b.byTicket, x.Ticket)

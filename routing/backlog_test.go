@@ -166,7 +166,7 @@ func TestACallerThatLeaves(t *testing.T) {
 	}
 	l.Remove(1)
 	l.Remove(3)
-	if l.Len() != 0 || l.Due() != routing.Never {
+	if l.Len() != 0 || l.Due() != routing.Never || l.Backlog.Deadline() != routing.Never {
 		t.Errorf("%d wait, due at %d", l.Len(), l.Due())
 	}
 	l.wait(2, 1)
@@ -180,6 +180,9 @@ func TestDeadlines(t *testing.T) {
 		must(t, b.Push(routing.Waiter{Ticket: routing.Ticket(i + 1), Key: 1, Cost: 1, Deadline: deadline}))
 	}
 	held := &rules{until: map[routing.Ticket]int64{1: 25}}
+	if b.Deadline() != 10 {
+		t.Errorf("the first deadline is %d, want 10", b.Deadline())
+	}
 	if _, ok := b.Next(held); ok || b.Due() != 10 {
 		t.Errorf("due at %d, want 10", b.Due())
 	}

@@ -95,13 +95,15 @@ func BenchmarkBacklog(b *testing.B) {
 			}
 		})
 	}
-	b.Run("free at, 1000 keys with 9", func(b *testing.B) {
-		l, r := standing(b, 1000, 9), &rules{}
-		b.ReportAllocs()
-		for b.Loop() {
-			l.FreeAt(0, []int64{100, 200, 300}, r)
-		}
-	})
+	for _, first := range []int64{100, 1_000} {
+		b.Run(fmt.Sprintf("free at, 1000 keys with 9 that wait up to 1000, first room at %d", first), func(b *testing.B) {
+			l, r := standing(b, 1000, 9), &rules{}
+			b.ReportAllocs()
+			for b.Loop() {
+				l.FreeAt(0, []int64{first, first + 100, first + 200}, r)
+			}
+		})
+	}
 }
 
 // nobody are rules by which nobody may pass.

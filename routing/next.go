@@ -66,7 +66,7 @@ func (b *Backlog) start() uint32 {
 func (b *Backlog) find(r Rules) (best turn) {
 	wake := Never
 	at := b.start()
-	for position := range len(b.byKey) {
+	for position := range b.keys {
 		q := &b.queues[at]
 		head := &b.waiters[q.first].Waiter
 		ok, when := r.Passes(head)
@@ -104,7 +104,7 @@ func (q *queue) rounds(cost quota.Amount) int64 {
 // that come before it in the round have one visit more.
 func (b *Backlog) save(t turn) {
 	at := b.start()
-	n := len(b.byKey)
+	n := b.keys
 	if t.rounds == 0 {
 		n = t.position
 	}
@@ -136,5 +136,5 @@ func (b *Backlog) serve(t turn) Waiter {
 // served takes the first of a key out, who was paid for.
 func (b *Backlog) served(q *queue) Waiter {
 	b.wake = 0
-	return b.take(q, q.first)
+	return b.take(q.first)
 }

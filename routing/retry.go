@@ -1,9 +1,6 @@
 package routing
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // Rooms returns the instants at which places of a connection become free when
 // nothing happens but that leases end: ends are those of its holds, in order, and
@@ -28,11 +25,11 @@ func (b *Backlog) FreeAt(now int64, rooms []int64, r Rules) int64 {
 	if len(rooms) == 0 {
 		return Never
 	}
-	if b.Len() == 0 {
+	if b.goneBy(max(now, rooms[0])) {
 		return max(now, rooms[0])
 	}
-	c := b.clone()
-	all := anybody{r}
+	c := b.lookAhead()
+	var all Rules = anybody{r}
 	for {
 		now = max(now, rooms[0])
 		c.expireAll(now)
@@ -52,10 +49,23 @@ func (b *Backlog) expireAll(now int64) {
 	}
 }
 
-func (b *Backlog) clone() *Backlog {
+// goneBy reports whether nobody waits until that instant. Leases are long and waits
+// are short, so mostly there is nothing to play through.
+func (b *Backlog) goneBy(at int64) bool {
+	for _, i := range b.deadlines {
+		if b.waiters[i].Deadline > at {
+			return false
+		}
+	}
+	return true
+}
+
+// lookAhead returns a copy that can be asked for Next and Expire alone: it knows
+// nobody by name, for maps are slow to copy.
+func (b *Backlog) lookAhead() *Backlog {
 	c := *b
 	c.queues, c.waiters, c.deadlines = slices.Clone(b.queues), slices.Clone(b.waiters), slices.Clone(b.deadlines)
-	c.byKey, c.byTicket = maps.Clone(b.byKey), maps.Clone(b.byTicket)
+	c.byKey, c.byTicket = nil, nil
 	return &c
 }
 

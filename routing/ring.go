@@ -18,14 +18,16 @@ func (b *Backlog) queueOf(k Key) uint32 {
 		front.prev = at
 	}
 	b.byKey[k] = at
+	b.keys++
 	return at
 }
 
 // dropQueue takes an empty queue out of the ring, with what it saved. When it was
 // its visit, the visit is over.
-func (b *Backlog) dropQueue(q *queue) {
-	at := b.byKey[q.key]
+func (b *Backlog) dropQueue(at uint32) {
+	q := &b.queues[at]
 	delete(b.byKey, q.key)
+	b.keys--
 	if at == b.front {
 		b.front, b.given = q.next, false
 	}

@@ -21,7 +21,7 @@ type Turn struct {
 func (b *Backlog) Turns() iter.Seq[Turn] {
 	return func(yield func(Turn) bool) {
 		at := b.front
-		for range len(b.byKey) {
+		for range b.keys {
 			q := &b.queues[at]
 			if !yield(Turn{q.key, q.deficit, q.n}) {
 				return
