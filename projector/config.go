@@ -10,6 +10,7 @@ import (
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/routing"
 	"github.com/quotashare/quotashare/wire"
 )
 
@@ -21,6 +22,9 @@ func (s *State) foldPool(m *events.Message, e *events.Event) *events.Rejection {
 	if e.Delete {
 		s.dropPool(old)
 		s.touchConfig(tagPool, e.ConfigID)
+		if old != nil {
+			s.closeLane(old.lane)
+		}
 		return nil
 	}
 	doc, faults := plans.ParsePool(e.ConfigID, e.Document)
@@ -37,7 +41,10 @@ func (s *State) foldPool(m *events.Message, e *events.Event) *events.Rejection {
 		}
 	}
 	s.dropPool(old)
-	s.putPool(doc, originOf(m, e))
+	p := s.putPool(doc, originOf(m, e))
+	if old != nil {
+		s.keepLane(old.lane, p)
+	}
 	s.touchConfig(tagPool, e.ConfigID)
 	return nil
 }
@@ -77,8 +84,8 @@ func (s *State) dropPool(p *pool) {
 }
 
 // putPool brings a checked document into force.
-func (s *State) putPool(doc *plans.Pool, from origin) {
-	p := &pool{doc: doc, origin: from, alloc: make(map[ref]int, len(doc.Allocations)), others: -1}
+func (s *State) putPool(doc *plans.Pool, from origin) *pool {
+	p := &pool{doc: doc, origin: from, alloc: make(map[ref]int, len(doc.Allocations)), others: -1, places: limitsPlaces(doc)}
 	p.at = int32(slices.Index(s.poolAt, nil))
 	if p.at < 0 {
 		p.at = int32(len(s.poolAt))
@@ -103,6 +110,8 @@ func (s *State) putPool(doc *plans.Pool, from origin) {
 	at, _ := s.findPool(doc.ID)
 	s.poolList = slices.Insert(s.poolList, at, p)
 	p.resolve(s.planWith(nil))
+	p.lane = &lane{pool: p, credits: make([]int64, len(p.conns)), due: routing.Never}
+	return p
 }
 
 // resolve works out the pool's dimensions, limits and shares, and what an operator
@@ -150,6 +159,7 @@ func (s *State) foldPlan(m *events.Message, e *events.Event) *events.Rejection {
 	s.touchConfig(tagPlan, e.ConfigID)
 	if at := s.conn(conn).pool; at != 0 {
 		s.poolAt[at-1].resolve(s.planWith(nil))
+		s.touchConn(conn)
 	}
 	return nil
 }
@@ -165,6 +175,7 @@ func (s *State) foldSettings(m *events.Message, e *events.Event) *events.Rejecti
 		next.doc = doc
 	}
 	s.settings = next
+	s.touchLanes()
 	s.touchConfig(tagSettings, "")
 	return nil
 }

@@ -108,8 +108,9 @@ func (s *State) Apply(r *Run) error {
 }
 
 func (s *State) applyMessage(m *events.Message, items []events.Item, ids []identity) error {
-	s.logTime = max(s.logTime, m.Time)
+	s.logTime, s.folding = max(s.logTime, m.Time), m.Seq
 	s.expireHolds()
+	s.serveBacklogs()
 	var verdict *events.Rejection // of the only item, if this is configuration
 	for i := range items {
 		rejected, err := s.applyItem(m, i, &items[i], &ids[i])
@@ -121,6 +122,7 @@ func (s *State) applyMessage(m *events.Message, items []events.Item, ids []ident
 		}
 		verdict = rejected
 	}
+	s.serveBacklogs()
 	if strings.HasPrefix(m.Subject, events.ConfigPrefix) {
 		s.lastConfig = m.Seq
 		s.verdicts.put(m.Seq, m.Time, verdict)
@@ -226,6 +228,9 @@ func (s *State) foldUsage(m *events.Message, e *events.Event) *events.Rejection 
 	c.total = touched[0].place + 1
 	if c.meters != 0 && e.Kind == events.Consumption {
 		s.use(s.meters.byConn[c.meters-1], key, at, e)
+	}
+	if c.meters != 0 || e.Kind == events.Adjustment {
+		s.touchConn(conn) // else it only rises, and nobody passes for that
 	}
 	s.noteProvider(conn, e.Provider)
 	for i := range 2 { // the total and the key

@@ -9,29 +9,33 @@ import (
 // opens it when the answer is to let pass. Another hold of the request is not
 // counted, and is over whatever the verdict.
 func (s *State) foldHold(m *events.Message, index int, e *events.Event, n *identity) error {
-	if e.ConnectionID == "" {
-		return nil // a choice among several; it changes no state yet
-	}
 	_, settled, err := s.settled.find(n.request, s.logTime)
 	if err != nil {
 		return err
 	}
 	s.Locals.folded(e.ID)
+	s.leaveBacklog(n.request)
+	if e.ConnectionID == "" {
+		s.foldRoute(e, index, n, settled)
+		return nil
+	}
 	x := s.expected.take(e.ID)
 	a := &s.judging
 	if x != nil {
 		a = &x.Asked
 	}
-	a.verdictOnly, a.locals = x == nil, nil
+	a.begin(s, s.logTime, nil)
+	a.verdictOnly = x == nil
 	s.gatherHold(e, n, a, x != nil && x.Question.Explain)
 	allowed := a.Facts.Judge(s.logTime).Allowed()
 	before := s.holds.byID[n.request]
+	held := allowed && !settled && s.roomAt(before) == 0
 	if before != 0 {
-		s.holds.remove(before)
+		s.endHold(before)
 	}
-	held := allowed && !settled && s.holds.len() < s.maxHolds
 	if held {
-		s.openHold(e, n)
+		w := wishOf(e, n)
+		s.openHold(&w, s.connRef(e.ConnectionID))
 	}
 	s.countHold(before != 0, held, allowed && settled)
 	if x != nil {
@@ -46,19 +50,18 @@ func (s *State) gatherHold(e *events.Event, n *identity, a *Asked, explain bool)
 	q := questions.Question{
 		APIKeyID: e.APIKeyID, ConnectionID: e.ConnectionID, Model: e.Model, Estimate: e.Cost, Reserve: true, Explain: explain,
 	}
-	a.Now, a.MaxLagMs, a.SampleRate = s.logTime, s.settings.doc.MaxLagMs(), s.settings.doc.DecisionSampleRate()
 	s.gather(&q, a, a, n.request)
 	a.forgetShared()
 }
 
 // openHold opens the hold of a request that has none.
-func (s *State) openHold(e *events.Event, n *identity) {
-	conn := s.connRef(e.ConnectionID)
+func (s *State) openHold(w *wish, conn ref) {
 	s.noteProvider(conn, "")
 	s.holds.touch(s.holds.add(hold{
-		id: n.request, event: n.id, amounts: e.Cost, end: s.logTime + e.LeaseMs, lease: e.LeaseMs,
-		pairKey: pairKey{conn: conn, key: s.names.intern(e.APIKeyID), model: s.names.intern(e.Model)},
+		id: w.request, event: w.event, amounts: w.amounts, end: s.logTime + w.lease, lease: w.lease,
+		pairKey: pairKey{conn: conn, key: s.names.intern(w.apiKeyID), model: s.names.intern(w.model)},
 	}))
+	s.takePlace(conn)
 }
 
 // countHold counts a hold event by what became of it and of the hold before it.
@@ -80,15 +83,6 @@ func (s *State) countHold(before, held, late bool) {
 	}
 }
 
-// roomAt is the first instant at which there is room for one more hold beside
-// those that are open, 0 = now. One that is replaced makes room.
-func (s *State) roomAt(replaced uint32) int64 {
-	if s.holds.len() < s.maxHolds || replaced != 0 {
-		return 0
-	}
-	return s.holds.firstEnd()
-}
-
 // settle ends the hold of a request whose consumption came, on whatever
 // connection, and remembers the request; a part of a consumption takes its
 // amounts off and begins the lease anew. Consumption that comes before its hold is
@@ -101,13 +95,15 @@ func (s *State) settle(e *events.Event, n *identity) error {
 	if e.Partial {
 		s.Locals.lowered(n.request, &e.Cost)
 		if at != 0 {
+			s.touchConn(s.holds.at(at).conn)
 			s.holds.lower(at, &e.Cost, s.logTime+s.holds.at(at).lease)
 		}
 		return nil
 	}
 	s.Locals.ended(n.request)
+	s.leaveBacklog(n.request)
 	if at != 0 {
-		s.holds.remove(at)
+		s.endHold(at)
 		s.counts.Holds.Settled++
 	}
 	// One entry for an hour: a second would lie beside the first or in its place, as
@@ -124,6 +120,9 @@ func (s *State) settle(e *events.Event, n *identity) error {
 // hold of that one alone: the same request may hold again meanwhile, asked for
 // elsewhere.
 func (s *State) release(e *events.Event, n *identity) {
+	if x := s.routes.byRequest[n.request]; x != nil && (!n.names || x.event == n.opened) {
+		s.leaveBacklog(n.request)
+	}
 	if n.names {
 		s.Locals.folded(e.DecisionID)
 		if at := s.holds.byID[n.request]; at == 0 || s.holds.at(at).event != n.opened {
@@ -133,7 +132,7 @@ func (s *State) release(e *events.Event, n *identity) {
 		s.Locals.ended(n.request)
 	}
 	if at := s.holds.byID[n.request]; at != 0 {
-		s.holds.remove(at)
+		s.endHold(at)
 		s.counts.Holds.Released++
 	}
 }
@@ -141,7 +140,7 @@ func (s *State) release(e *events.Event, n *identity) {
 // expireHolds ends the holds whose lease is over at log time.
 func (s *State) expireHolds() {
 	for h := s.holds; h.len() > 0 && h.firstEnd() <= s.logTime; {
-		h.remove(h.ends[0])
+		s.endHold(h.ends[0])
 		s.counts.Holds.Expired++
 	}
 }

@@ -73,7 +73,7 @@ func TestAHoldIsJudgedAsAQuestion(t *testing.T) {
 			fold(t, s, []events.Message{m}, 1)
 		}
 	})
-	for _, want := range []string{"no-pool", "ok", "global-saturated"} {
+	for _, want := range []string{"no-pool", "ok", "global-saturated", "capacity"} {
 		if seen[want] == 0 {
 			t.Errorf("no hold was %s, of %v", want, seen)
 		}
@@ -90,10 +90,11 @@ func tightPool(t *rapid.T) []events.Message {
 			c, rapid.IntRange(1, 5).Draw(t, "requests"), rapid.IntRange(20, 9_000).Draw(t, "tokens"))})
 	}
 	log = append(log, events.Message{Subject: "quota.config.pool.p", Header: put, Data: fmt.Appendf(nil,
-		`{"id":"p","name":"P","provider":"kimi","mode":%q,"connectionIds":["c1","c2"],"allocations":[`+
+		`{"id":"p","name":"P","provider":"kimi","mode":%q,"connections":[%s],"allocations":[`+
 			`{"apiKeyId":"alice","weight":%d,"policy":"hard"},{"apiKeyId":"bob","weight":30,"policy":%q,"caps":[{"unit":"tokens","window":"daily","value":%d}]}%s],`+
 			`"modelCaps":[{"apiKeyId":"bob","model":"gpt","capUnit":"requests","capValue":1}]}`,
-		rapid.SampledFrom([]string{"enforce", "enforce", "observe"}).Draw(t, "mode"), rapid.IntRange(0, 40).Draw(t, "weight"),
+		rapid.SampledFrom([]string{"enforce", "enforce", "observe"}).Draw(t, "mode"),
+		rapid.SampledFrom([]string{`{"connectionId":"c1"},{"connectionId":"c2"}`, `{"connectionId":"c1","maxConcurrent":1},{"connectionId":"c2","weight":7,"maxConcurrent":2}`}).Draw(t, "connections"), rapid.IntRange(0, 40).Draw(t, "weight"),
 		rapid.SampledFrom([]string{"hard", "soft", "burst"}).Draw(t, "policy"), rapid.SampledFrom([]int{1, 20, 4_000}).Draw(t, "cap"),
 		rapid.SampledFrom([]string{"", `,{"apiKeyId":"*","weight":10,"policy":"hard"}`}).Draw(t, "others"))})
 	for i := range log {
@@ -110,26 +111,37 @@ func foldOne(t *rapid.T, s *projector.State, m events.Message) string {
 		APIKeyID: e.APIKeyID, ConnectionID: e.ConnectionID, Model: e.Model, Estimate: e.Cost, Reserve: true, RequestID: e.RequestID, Explain: true,
 	}
 	want := make([]projector.Asked, 1)
-	s.Gather([]questions.Question{q}, m.Time, want)
+	var route projector.Route
+	if q.Routed() {
+		q.Pool = e.Pool
+		for _, c := range e.Candidates {
+			q.Candidates = append(q.Candidates, questions.Candidate(c))
+		}
+		s.GatherRoute(&q, m.Time, &want[0], &route)
+	} else {
+		s.Gather([]questions.Question{q}, m.Time, want)
+	}
 	x := expect(s, e.ID)
 	x.Question.Explain = true
 	fold(t, s, []events.Message{m}, 1)
-	if e.ConnectionID == "" {
-		if s.Unexpect(x) {
-			t.Fatalf("a choice among several was judged")
-		}
-		return "among several"
-	}
 	told(t, x)
+	if d := cmp.Diff(route, x.Route); d != "" {
+		t.Fatalf("the choice is another (-question +hold):\n%s", d)
+	}
 	if d := cmp.Diff(answerOf(&want[0]), answerOf(&x.Asked)); d != "" || x.Seq != m.Seq || x.Index != 0 {
 		t.Fatalf("at %d.%d the verdict is another (-question +hold):\n%s", x.Seq, x.Index, d)
 	}
 	settled := s.Settled(e.APIKeyID, e.RequestID)
 	a := x.Asked.Facts.Decide(x.Asked.Now)
-	if held := a.Allowed() && !settled; x.Held != held || s.HoldOpen(e.APIKeyID, e.RequestID) != held {
+	if held := a.Allowed() && !settled && !x.Asked.UnknownPool; x.Held != held || s.HoldOpen(e.APIKeyID, e.RequestID) != held {
 		t.Fatalf("held %t, open %t, want %t", x.Held, s.HoldOpen(e.APIKeyID, e.RequestID), held)
 	}
-	if settled {
+	switch {
+	case q.Routed() && x.Asked.UnknownPool != (len(route.Candidates) == 0):
+		t.Fatalf("unknown pool %t, candidates %v", x.Asked.UnknownPool, route.Candidates)
+	case q.Routed() && !x.Asked.UnknownPool && a.Allowed() != (route.ConnectionID != ""):
+		t.Fatalf("%s, and chosen %q", a.Reason, route.ConnectionID)
+	case settled:
 		return "late"
 	}
 	return a.Reason.String()

@@ -40,7 +40,9 @@ func hold(t *rapid.T) events.Event {
 	case 1:
 		e.ConnectionID = "never seen"
 	case 2:
-		e.ConnectionID, e.Pool = "", "p" // chooses among several: holds nothing yet
+		e.ConnectionID, e.Pool = "", "p"
+	case 3:
+		e.ConnectionID, e.Candidates = "", []events.Candidate{{ConnectionID: e.ConnectionID}}
 	}
 	for u := range quota.Unit(quota.NumUnits) {
 		if rapid.Bool().Draw(t, "given") {

@@ -4,16 +4,17 @@ import "github.com/quotashare/quotashare/quota"
 
 // The orders that a hold is in, each a binary heap of places: for each unit, those
 // of its connection that hold something of it, the largest amount first; and by
-// their ends all holds, the earliest first. The alternative, a sorted list, would
-// be looked at only from its top as well.
+// their ends all holds, and those of its connection, the earliest first. The
+// alternative, a sorted list, would be looked at only from its top as well.
 const (
-	byEnd     = quota.NumUnits
-	numOrders = quota.NumUnits + 1
+	byEnd       = quota.NumUnits + iota
+	byEndOnConn // … on its connection
+	numOrders
 )
 
 // rank is where the hold belongs in an order: the lowest first.
 func (x *hold) rank(order int) int64 {
-	if order == byEnd {
+	if order >= byEnd {
 		return x.end
 	}
 	return -int64(x.amounts[order])
@@ -29,6 +30,7 @@ func (h *holds) enter(at uint32) {
 		}
 	}
 	h.push(&h.ends, byEnd, at)
+	h.push(&c.ends, byEndOnConn, at)
 }
 
 // withdraw takes a hold, which is in its groups still, out of its orders.
@@ -41,6 +43,7 @@ func (h *holds) withdraw(at uint32) {
 		}
 	}
 	h.drop(&h.ends, byEnd, x.at[byEnd])
+	h.drop(&c.ends, byEndOnConn, x.at[byEndOnConn])
 }
 
 func (h *holds) push(q *[]uint32, order int, at uint32) {

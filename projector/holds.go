@@ -63,6 +63,7 @@ type group struct {
 type onConn struct {
 	group
 	largest [quota.NumUnits][]uint32 // those that hold something of the unit
+	ends    []uint32                 // all of them, the earliest end first
 }
 
 // heldSum adds up amounts, of which a million are more than an int64 holds: the bits

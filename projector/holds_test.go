@@ -183,16 +183,24 @@ func (w *holdsTwin) compareOrders() {
 	w.compareOrder(h.ends, byEnd, len(w.open))
 	for conn := ref(1); conn <= 3; conn++ {
 		c := h.on(conn)
-		for u := 0; c != nil && u < quota.NumUnits; u++ {
-			n := 0
-			for _, x := range w.open {
-				if x.conn == conn && x.amounts[u] > 0 {
-					n++
-				}
-			}
-			w.compareOrder(c.largest[u], u, n)
+		if c == nil {
+			continue
+		}
+		w.compareOrder(c.ends, byEndOnConn, w.openOn(conn, func(*hold) bool { return true }))
+		for u := range quota.NumUnits {
+			w.compareOrder(c.largest[u], u, w.openOn(conn, func(x *hold) bool { return x.amounts[u] > 0 }))
 		}
 	}
+}
+
+// openOn returns how many on the connection are such.
+func (w *holdsTwin) openOn(conn ref, such func(*hold) bool) (n int) {
+	for _, x := range w.open {
+		if x.conn == conn && such(&x) {
+			n++
+		}
+	}
+	return n
 }
 
 func (w *holdsTwin) compareOrder(q []uint32, order, n int) {

@@ -59,7 +59,7 @@ func TestWhatTheDigestSeesOfHolds(t *testing.T) {
 // TestDigestOfHoldsIsGolden: as TestDigestIsGolden, with two open holds, one of
 // which was lowered, and a settled request.
 func TestDigestOfHoldsIsGolden(t *testing.T) {
-	const want = "8921aed3594e6925337d9a661db29d80350d80fab5c2d4176eb17d1b4b2c6bf7"
+	const want = "5fe708dbbcdd098b59ad5cf148ad79296434aa69bc441fccc1126672a2e729b6"
 	if got := fmt.Sprintf("%x", plain(t, littleOfEverything()).Digest); got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}

@@ -79,6 +79,7 @@ func (s *State) foldSaturation(m *events.Message, e *events.Event, x *said) {
 	for _, r := range inLowerCase(x.readings) {
 		s.read(conn, &r, at)
 	}
+	s.touchConn(conn)
 	for _, f := range x.faults {
 		s.counts.ByProblem[slices.Index(Problems[:], f.Problem)]++
 	}

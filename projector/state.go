@@ -13,7 +13,7 @@ import (
 // RulesVersion names the way this program folds. A program that would fold the
 // same log into another state has another version, and a store of another
 // version is rebuilt from the log.
-const RulesVersion = 4
+const RulesVersion = 5
 
 // State is what the log folds into. One goroutine changes it (Apply, Cut);
 // others read it through its View.
@@ -39,6 +39,7 @@ type State struct {
 	meters   meters
 	holds    *holds
 	maxHolds int // MaxHolds, but in tests
+	routes   routes
 	expected expected
 	// Locals are counted beside the state's holds by who asks, and never by the fold;
 	// nil = none. Set before the first message is folded.
@@ -54,6 +55,7 @@ type State struct {
 	last       events.Message // at pos; its hash is computed when it is cut
 	dedup      *dedup
 	settled    *dedup                // requests whose consumption came
+	folding    uint64                // sequence of the message that is folded
 	judging    Asked                 // scratch
 	judged     []*Expected           // by the run under way
 	historyAt  map[historyKey]uint32 // places in minutes.fresh
@@ -91,6 +93,8 @@ type pool struct {
 	alloc    map[ref]int
 	listed   []ref // keys with an allocation of their own
 	others   int   // allocation of quota.AllOthers; -1 = none
+	places   bool  // a connection of it takes so many at a time
+	lane     *lane // nil in a draft
 }
 
 type planEntry struct {
@@ -148,7 +152,8 @@ type Counts struct {
 }
 
 // HoldCounts count what became of holds. Each that was opened ends as one of
-// settled, released, expired, replaced and withdrawn, or is open still.
+// settled, released, expired, replaced and withdrawn, or is open still. Each that
+// waited was granted, which opens it, timed out or left, or waits still.
 type HoldCounts struct {
 	Opened    uint64
 	Settled   uint64 // their consumption came
@@ -158,10 +163,14 @@ type HoldCounts struct {
 	Withdrawn uint64 // another hold of the same request was refused
 	Refused   uint64 // events judged as a block, also by a pool that only observes when there is no room
 	Late      uint64 // events of requests that were settled before: judged, and not held
+	Waited    uint64 // let into a backlog
+	Granted   uint64 // from a backlog
+	TimedOut  uint64 // nothing was free in the time that they had
+	Left      uint64 // given up while they waited, asked for anew, or of a pool that was deleted
 }
 
 func (c *HoldCounts) all() []*uint64 {
-	return []*uint64{&c.Opened, &c.Settled, &c.Released, &c.Expired, &c.Replaced, &c.Withdrawn, &c.Refused, &c.Late}
+	return []*uint64{&c.Opened, &c.Settled, &c.Released, &c.Expired, &c.Replaced, &c.Withdrawn, &c.Refused, &c.Late, &c.Waited, &c.Granted, &c.TimedOut, &c.Left}
 }
 
 // all returns the counts in the order in which they are stored.
@@ -195,6 +204,7 @@ func NewState(store Reader) *State {
 		settled:   newSettled(store),
 		holds:     newHolds(),
 		maxHolds:  MaxHolds,
+		routes:    newRoutes(),
 		historyAt: make(map[historyKey]uint32),
 		dirtyConf: make(map[confKey]struct{}),
 	}

@@ -12,13 +12,22 @@ type requestName struct{ key, request string }
 
 func nameOf(e *events.Event) requestName { return requestName{e.APIKeyID, e.RequestID} }
 
-// hold opens a hold. There are no pools, so each is let pass.
+// hold opens a hold. There are no pools, so each is let pass, but for one that asks
+// for any connection of a pool; of candidates there is one.
 func (w *twin) hold(e *events.Event) {
-	if e.ConnectionID == "" {
-		return
-	}
 	_, before := w.holds[nameOf(e)]
 	delete(w.holds, nameOf(e))
+	connection := e.ConnectionID
+	if len(e.Candidates) > 0 {
+		connection = e.Candidates[0].ConnectionID
+	}
+	if e.Pool != "" {
+		w.counts.Holds.Refused++
+		if before {
+			w.counts.Holds.Withdrawn++
+		}
+		return
+	}
 	if at, settled := w.settled[nameOf(e)]; settled && w.logTime-at < 3_600_000 {
 		w.counts.Holds.Late++
 		if before {
@@ -31,7 +40,7 @@ func (w *twin) hold(e *events.Event) {
 		w.counts.Holds.Replaced++
 	}
 	w.holds[nameOf(e)] = projector.OpenHold{
-		Connection: e.ConnectionID, Key: e.APIKeyID, Model: e.Model, Amounts: e.Cost, End: w.logTime + e.LeaseMs, LeaseMs: e.LeaseMs,
+		Connection: connection, Key: e.APIKeyID, Model: e.Model, Amounts: e.Cost, End: w.logTime + e.LeaseMs, LeaseMs: e.LeaseMs,
 	}
 }
 

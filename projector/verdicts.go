@@ -16,7 +16,11 @@ type Expected struct {
 
 	// The fold sets these before Done. Asked is the state at the hold's place:
 	// Asked.Facts.Decide(Asked.Now) is the verdict.
+	// Of one that leaves the connection open, Route is the choice; what waited has
+	// the place of the message after which it passed, or its wait was over, and no
+	// index in it: questions.FromView.
 	Asked Asked
+	Route Route
 	Seq   uint64
 	Index int
 	Held  bool // it was opened

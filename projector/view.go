@@ -185,8 +185,11 @@ type Asked struct {
 	// UnknownPool is set when the question names a pool that there is not.
 	UnknownPool bool
 	reader      reader
+	places      []int64 // when each connection of the pool has one, as fairshare.Question says
 	verdictOnly bool    // nobody wants to know when a block ends
 	locals      *Locals // nil = none count, as at a hold's place in the log
+	roomIsKept  bool    // for the hold, for it waits
+	notBefore   int64   // it cannot be held before
 	// Of the first question: shared by all of one Gather.
 	unlisted   unlisted
 	attributed attributed
@@ -198,16 +201,14 @@ type Asked struct {
 func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq uint64, logTime int64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	now, maxLag := max(clock, s.logTime), s.settings.doc.MaxLagMs()
+	now := max(clock, s.logTime)
 	locals := s.Locals.read(now)
 	defer locals.readDone()
 	for i := range qs {
-		into[i].Now, into[i].HoldTTLMs = now, s.settings.doc.HoldTTLMs()
-		into[i].MaxLagMs, into[i].SampleRate = maxLag, s.settings.doc.DecisionSampleRate()
+		into[i].begin(s, now, locals)
 		if qs[i].At != 0 {
 			into[i].Now = qs[i].At
 		}
-		into[i].verdictOnly, into[i].locals = false, locals
 		var request idHash
 		if qs[i].Reserve {
 			request = requestOf(qs[i].APIKeyID, qs[i].RequestID)
@@ -218,6 +219,13 @@ func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq 
 		into[0].forgetShared()
 	}
 	return s.pos.Seq, s.logTime
+}
+
+// begin makes it ready for a question at an instant.
+func (a *Asked) begin(s *State, now int64, locals *Locals) {
+	rules := &s.settings.doc
+	a.Now, a.HoldTTLMs, a.MaxLagMs, a.SampleRate = now, rules.HoldTTLMs(), rules.MaxLagMs(), rules.DecisionSampleRate()
+	a.locals, a.verdictOnly, a.roomIsKept, a.notBefore = locals, false, false, 0
 }
 
 // CountsLocals reports whether there are holds that the log does not have, which
@@ -264,7 +272,12 @@ func (s *State) gatherFacts(q *questions.Question, a *Asked, conn, allocation in
 		NoRetry:    a.verdictOnly,
 	}
 	if q.Reserve {
-		f.RoomAt = s.roomAt(a.reader.without)
+		if f.RoomAt = a.notBefore; !a.roomIsKept {
+			f.RoomAt = max(f.RoomAt, s.roomAt(a.reader.without))
+		}
+		if a.places = a.reader.places(a.places[:0], a.Now); len(a.places) > 0 {
+			f.PlaceAt = a.places
+		}
 	}
 	a.Pool = nil
 	if p := a.reader.p; p != nil {

@@ -126,7 +126,7 @@ func (c *checker) watch(d *decider, list []entry) map[string]*projector.Expected
 	for i := range list {
 		for k := range list[i].means.Events {
 			e := &list[i].means.Events[k]
-			if e.Kind != events.Hold || e.ConnectionID == "" || watched[e.ID] != nil {
+			if e.Kind != events.Hold || watched[e.ID] != nil {
 				continue
 			}
 			if own := d.waiting[e.ID]; own != nil {
@@ -143,7 +143,7 @@ func (c *checker) watch(d *decider, list []entry) map[string]*projector.Expected
 
 func questionOf(e *events.Event) questions.Question {
 	q := questions.Question{
-		APIKeyID: e.APIKeyID, ConnectionID: e.ConnectionID, Model: e.Model, RequestID: e.RequestID,
+		APIKeyID: e.APIKeyID, ConnectionID: model.ConnectionOf(e), Model: e.Model, RequestID: e.RequestID,
 		Estimate: e.Cost, Reserve: true, LeaseMs: e.LeaseMs,
 	}
 	if e.Given&given(quota.Requests) == 0 {

@@ -47,7 +47,7 @@ func (w *world) operate() {
 	case 5:
 		w.correct()
 	case 6:
-		w.askForPool()
+		w.offerOne()
 	}
 	w.daemon(w.dice.between(0, 120_000), w.operate)
 }
@@ -68,12 +68,12 @@ func (w *world) correct() {
 	w.publish(w.draft(e), 5, nil)
 }
 
-// askForPool writes a hold that names no connection. It is not judged yet.
-func (w *world) askForPool() {
+// offerOne writes a hold that leaves the choice of one connection.
+func (w *world) offerOne() {
 	id := w.names.id("h")
 	w.publish(w.draft(events.Event{
 		Kind: events.Hold, ID: id, DecisionID: id, APIKeyID: pick(w.dice, w.names.keys), RequestID: w.names.id(""),
-		Pool: pick(w.dice, w.names.pools), LeaseMs: 60_000, Cost: quota.Amounts{requests(1)}, Given: given(quota.Requests),
+		Candidates: []events.Candidate{{ConnectionID: pick(w.dice, w.names.connections)}}, LeaseMs: 60_000, Cost: quota.Amounts{requests(1)}, Given: given(quota.Requests),
 	}), 5, nil)
 }
 

@@ -176,9 +176,7 @@ func (m *Model) fold(e *Entry, i int, o *Outcome) {
 	case events.Release:
 		m.release(event, o)
 	case events.Hold:
-		if event.ConnectionID != "" {
-			o.Rulings = append(o.Rulings, m.rule(event, i))
-		}
+		o.Rulings = append(o.Rulings, m.rule(event, i))
 	case events.Saturation:
 		m.hear(event, e.Time)
 	}
@@ -250,12 +248,21 @@ func (m *Model) release(e *events.Event, o *Outcome) {
 	delete(m.holds, name)
 }
 
+// ConnectionOf returns the connection that a hold event is about. Of several none is
+// chosen here: who offers one leaves no choice.
+func ConnectionOf(e *events.Event) string {
+	if len(e.Candidates) == 1 {
+		return e.Candidates[0].ConnectionID
+	}
+	return e.ConnectionID
+}
+
 // rule judges a hold event without the hold that it would replace.
 func (m *Model) rule(e *events.Event, index int) Ruling {
 	name := requestName{e.APIKeyID, e.RequestID}
-	old := m.holds[name]
+	connection, old := ConnectionOf(e), m.holds[name]
 	delete(m.holds, name)
-	q := Question{Key: e.APIKeyID, Request: e.RequestID, Connection: e.ConnectionID, Model: e.Model, Estimate: amountsOf(e)}
+	q := Question{Key: e.APIKeyID, Request: e.RequestID, Connection: connection, Model: e.Model, Estimate: amountsOf(e)}
 	r := Ruling{Index: index, Question: q, Verdict: m.Judge(&q, m.Time), Alternatives: m.Alternatives(&q, m.Time)}
 	r.Others, r.AboveLimit = m.oddities(&q)
 	at, known := m.settled[name]
@@ -270,9 +277,9 @@ func (m *Model) rule(e *events.Event, index int) Ruling {
 	case !allowed:
 		r.Fate = Refused
 	default:
-		m.holds[name] = &hold{e.APIKeyID, e.ConnectionID, e.Model, q.Estimate, m.Time + e.LeaseMs, e.LeaseMs}
+		m.holds[name] = &hold{e.APIKeyID, connection, e.Model, q.Estimate, m.Time + e.LeaseMs, e.LeaseMs}
 		if old != nil {
-			r.Fate, r.Moved = Replaced, old.connection != e.ConnectionID
+			r.Fate, r.Moved = Replaced, old.connection != connection
 		}
 	}
 	return r

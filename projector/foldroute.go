@@ -1,0 +1,205 @@
+package projector
+
+import (
+	"math"
+	"strings"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/routing"
+)
+
+// Route is the choice of a connection.
+type Route struct {
+	ConnectionID string                     // chosen, and held by the fold's verdict; "" on a block
+	Candidates   []questions.RouteCandidate // in the order in which they are to be tried
+	Waited       bool                       // it was in a backlog
+	// FreeAt is, on a block for want of room, the first instant at which there is some
+	// that nobody waits for, epoch ms; routing.Never when time alone brings none, and 0
+	// when that is not why.
+	FreeAt int64
+}
+
+// ruling is a verdict on a wish in the making.
+type ruling struct {
+	wish    *wish
+	expects string // id of the hold event, "" = nobody waits for the verdict
+	index   int    // of the event in its message
+	waited  bool
+	over    bool   // its wait is: nobody is chosen any more
+	room    bool   // there is room for one more hold
+	settled bool   // its consumption came before
+	before  uint32 // the hold that the request has, 0 = none
+}
+
+// foldRoute judges a hold that leaves the connection open: it chooses one, and opens
+// the hold on it, or lets the request wait for one.
+func (s *State) foldRoute(e *events.Event, index int, n *identity, settled bool) {
+	w := wishOf(e, n)
+	v := ruling{wish: &w, expects: e.ID, index: index, settled: settled, before: s.holds.byID[n.request]}
+	v.room = s.roomAt(v.before) == 0
+	c := &s.routes.chooser
+	c.choose(s, &w, s.logTime, nil)
+	if v.room && !settled && s.wait(e, c) {
+		if v.before != 0 {
+			s.endHold(v.before)
+			s.counts.Holds.Withdrawn++
+		}
+		s.counts.Holds.Waited++
+		return
+	}
+	s.conclude(c, &v)
+}
+
+// wait lets the request wait, and reports whether it does: there is time left, all
+// that it lacks is a place, and the backlog has room. Nobody goes before an earlier
+// one of his key either.
+func (s *State) wait(e *events.Event, c *chooser) bool {
+	if e.MaxWaitMs == 0 {
+		return false
+	}
+	var p *pool
+	key := routing.Key(s.names.find(e.APIKeyID))
+	switch {
+	case c.choice.Gate == routing.Capacity:
+		p = c.waitsIn()
+	case c.choice.Winner < 0 || c.poolOf(c.choice.Winner) == nil || c.poolOf(c.choice.Winner).lane.backlog.LenOf(key) == 0:
+		return false
+	default:
+		p = c.poolOf(c.choice.Winner)
+	}
+	x := &seeker{wish: c.w.keep(), lane: p.lane, expects: strings.Clone(e.ID)}
+	x.Waiter = routing.Waiter{
+		Key: routing.Key(s.names.intern(e.APIKeyID)), Cost: routing.Cost(&e.Cost), Arrived: s.logTime,
+		Deadline: s.logTime + e.MaxWaitMs, Lease: e.LeaseMs,
+	}
+	return s.routes.enter(x)
+}
+
+// conclude gives the verdict on what was chosen, and opens the hold.
+func (s *State) conclude(c *chooser, v *ruling) {
+	chosen := c.choice.Winner >= 0 && !v.over
+	held := chosen && v.room && !v.settled
+	if x := s.expected.take(v.expects); x != nil {
+		s.fillRoute(c, v, &x.Asked, &x.Route, x.Question.Explain, nil)
+		x.Seq, x.Index, x.Held = s.folding, v.index, held
+		s.judged = append(s.judged, x)
+	}
+	if v.before != 0 {
+		s.endHold(v.before)
+	}
+	if held {
+		s.pay(c)
+		s.openHold(v.wish, s.connRef(c.of[c.choice.Winner].ConnectionID))
+	}
+	switch {
+	case !v.waited:
+		s.countHold(v.before != 0, held, chosen && v.settled)
+	case held:
+		s.counts.Holds.Opened++
+	}
+}
+
+// fillRoute tells of a choice what there is to tell: the candidates, and what the
+// verdict on the one depends on that it is about.
+func (s *State) fillRoute(c *chooser, v *ruling, a *Asked, r *Route, explain bool, locals *Locals) {
+	*r = Route{Candidates: c.candidates(r.Candidates[:0]), Waited: v.waited}
+	a.begin(s, c.now, locals)
+	a.roomIsKept = v.waited
+	about := ""
+	switch {
+	case c.choice.Winner >= 0:
+		about = c.of[c.choice.Winner].ConnectionID
+		if v.over {
+			a.notBefore = c.now + 1 // there is room, and not for this one: it may ask again
+		}
+	case c.w.pool == "":
+		about, _ = s.firstFree(c.w, c.now, locals, a)
+	}
+	q := c.w.question(about, "")
+	if about == "" {
+		q.Pool = c.w.pool
+	}
+	q.Explain = explain
+	s.gather(&q, a, a, c.w.request)
+	a.forgetShared()
+	switch verdict := a.Facts.Judge(c.now); {
+	case c.choice.Winner >= 0 && verdict.Allowed() && !v.over:
+		r.ConnectionID = about
+	case c.choice.Gate <= routing.Capacity:
+		r.FreeAt = s.freeAt(c, v)
+	}
+}
+
+// freeAt is the first instant at which there is room for a wish that nobody waits
+// for.
+func (s *State) freeAt(c *chooser, v *ruling) int64 {
+	if !v.room {
+		return s.roomAt(v.before)
+	}
+	if c.choice.Winner >= 0 {
+		return c.now
+	}
+	var rooms []int64
+	for i := range c.of {
+		if c.of[i].gate == routing.Capacity {
+			r := &c.asked[c.list[i].Pool-1].reader
+			rooms = append(rooms, routing.Rooms(r.endsAfter(c.of[i].conn, c.of[i].ConnectionID, c.now), c.list[i].MaxConcurrent)...)
+		}
+	}
+	l := c.waitsIn().lane
+	return l.backlog.FreeAt(c.now, rooms, serving{s, l})
+}
+
+// firstFree returns the candidate that the rules let pass first, when nothing happens
+// but that time goes by, and the instant: the first candidate and routing.Never when
+// it is none. Of a wish for a pool it names none.
+func (s *State) firstFree(w *wish, now int64, locals *Locals, a *Asked) (connectionID string, at int64) {
+	at = routing.Never
+	a.begin(s, now, locals)
+	a.roomIsKept = true
+	ask := func(connectionID string) bool {
+		q := w.question(connectionID, w.pool)
+		s.gather(&q, a, a, w.request)
+		a.forgetShared()
+		ms, ok := a.Facts.RetryAfter(now)
+		if !ok || now+ms >= at {
+			return false
+		}
+		at = now + ms
+		return true
+	}
+	if w.pool != "" {
+		ask("")
+		return "", at
+	}
+	connectionID = w.candidates[0].ConnectionID
+	for _, c := range w.candidates {
+		if ask(c.ConnectionID) {
+			connectionID = c.ConnectionID
+		}
+	}
+	return connectionID, at
+}
+
+// endHold ends a hold. Who waits for its place may pass.
+func (s *State) endHold(at uint32) {
+	s.touchConn(s.holds.at(at).conn)
+	s.holds.remove(at)
+}
+
+// roomAt is the first instant at which there is room for one more hold beside those
+// that are open and those that wait, 0 = now. One that is replaced makes room.
+func (s *State) roomAt(replaced uint32) int64 {
+	if s.holds.len()+s.routes.len() < s.maxHolds || replaced != 0 {
+		return 0
+	}
+	at := int64(math.MaxInt64)
+	if s.holds.len() > 0 {
+		at = s.holds.firstEnd()
+	}
+	for _, l := range s.routes.busy {
+		at = min(at, l.backlog.Deadline())
+	}
+	return at
+}

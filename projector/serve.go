@@ -1,0 +1,156 @@
+package projector
+
+import (
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/routing"
+)
+
+// serveBacklogs ends the waits that are over at log time, and lets pass whoever can,
+// pool by pool in the order of their ids. Only where something changed, or time
+// brought something, anybody is looked at.
+//
+// It is done before the events of a message and after them: what leases that ended
+// left free is for those that wait, and not for the next that comes.
+func (s *State) serveBacklogs() {
+	r := &s.routes
+	if !r.touched && !r.stale && s.logTime < r.due {
+		return
+	}
+	for _, l := range r.busy {
+		s.expireWaiters(l)
+		if l.touched || l.due <= s.logTime || l.roaming > 0 && r.touched {
+			l.touched = true
+			s.serve(l)
+		}
+	}
+	s.settleLanes()
+}
+
+// settleLanes works out when to look again.
+func (s *State) settleLanes() {
+	r := &s.routes
+	r.touched, r.stale, r.due = false, false, routing.Never
+	busy := r.busy[:0]
+	for _, l := range r.busy {
+		changed := l.touched || l.stale
+		l.touched, l.stale = false, false
+		switch {
+		case l.backlog.Len() == 0:
+			l.due = routing.Never
+			continue
+		case changed:
+			l.due = s.dueOf(l)
+		}
+		busy = append(busy, l)
+		r.due = min(r.due, l.due)
+	}
+	clear(r.busy[len(busy):])
+	r.busy = busy
+}
+
+// expireWaiters ends the waits that are over.
+func (s *State) expireWaiters(l *lane) {
+	for {
+		w, ok := l.backlog.Expire(s.logTime)
+		if !ok {
+			return
+		}
+		x := s.routes.tickets[w.Ticket]
+		s.routes.forget(x)
+		s.counts.Holds.TimedOut++
+		s.refuse(x)
+	}
+}
+
+// serve lets pass whoever can of one lane.
+func (s *State) serve(l *lane) {
+	for l.backlog.Len() > 0 && s.hasRoom(l) {
+		w, ok := l.backlog.Next(serving{s, l})
+		s.routes.touch(l) // what it was told of when to look again
+		if !ok {
+			return
+		}
+		x := s.routes.tickets[w.Ticket]
+		s.routes.forget(x)
+		s.grant(x)
+	}
+}
+
+// grant gives a request that waited the connection that it waited for.
+func (s *State) grant(x *seeker) {
+	c := &s.routes.chooser
+	c.choose(s, &x.wish, s.logTime, nil)
+	s.counts.Holds.Granted++
+	s.conclude(c, &ruling{wish: &x.wish, expects: x.expects, index: questions.FromView, waited: true, room: true})
+}
+
+// refuse tells who waits for a waiter that its wait is over.
+func (s *State) refuse(x *seeker) {
+	c := &s.routes.chooser
+	c.choose(s, &x.wish, s.logTime, nil)
+	s.conclude(c, &ruling{wish: &x.wish, expects: x.expects, index: questions.FromView, waited: true, room: true, over: true})
+}
+
+// leaveBacklog ends the wait of a request that is given up, was made all the same, or
+// asks anew.
+func (s *State) leaveBacklog(request idHash) {
+	x := s.routes.byRequest[request]
+	if x == nil {
+		return
+	}
+	x.lane.backlog.Remove(x.Ticket)
+	s.routes.forget(x)
+	s.counts.Holds.Left++
+	s.refuse(x)
+}
+
+// closeLane ends the waits for a pool that is no more. Who has candidates of its own
+// may find one of them free now.
+func (s *State) closeLane(l *lane) {
+	r := &s.routes
+	if l.stored || l.dirty {
+		r.goneLanes = append(r.goneLanes, l.pool.doc.ID)
+	}
+	for _, x := range l.waiting() {
+		w := r.tickets[x.Ticket]
+		l.backlog.Remove(x.Ticket)
+		r.forget(w)
+		if w.candidates != nil && r.chooser.choose(s, &w.wish, s.logTime, nil).Winner >= 0 {
+			s.grant(w)
+			continue
+		}
+		s.counts.Holds.Left++
+		s.refuse(w)
+	}
+	if at, known := r.find(l); known {
+		r.busy = append(r.busy[:at], r.busy[at+1:]...)
+	}
+}
+
+// serving are the rules of a lane for its backlog.
+type serving struct {
+	s *State
+	l *lane
+}
+
+// Quantum implements routing.Rules. A key that shares an allocation with others has
+// none of its own.
+func (x serving) Quantum(k routing.Key) quota.Amount {
+	weight := quota.Ratio(0)
+	if i, ok := x.l.pool.alloc[ref(k)]; ok {
+		weight = x.l.pool.doc.Allocations[i].Weight
+	}
+	return routing.Quantum(weight)
+}
+
+// Passes implements routing.Rules.
+func (x serving) Passes(w *routing.Waiter) (ok bool, at int64) {
+	s := x.s
+	y := &s.routes.tickets[w.Ticket].wish
+	if s.routes.chooser.choose(s, y, s.logTime, nil).Winner >= 0 {
+		return true, s.logTime
+	}
+	_, at = s.firstFree(y, s.logTime, nil, &s.judging)
+	return false, at
+}
