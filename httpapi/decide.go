@@ -27,6 +27,18 @@ var askings = sync.Pool{New: func() any { return new(asking) }}
 // status is 200 whatever the decision; one question that cannot be answered has
 // the status of its error, in an array the error stands in its place.
 func (a *api) decide(w http.ResponseWriter, r *http.Request) error {
+	return a.ask(w, r, (*questions.Request).Decode)
+}
+
+// route is decide for questions that want a connection chosen and held.
+func (a *api) route(w http.ResponseWriter, r *http.Request) error {
+	return a.ask(w, r, (*questions.Request).DecodeRoute)
+}
+
+// decoding is how a Request reads a message.
+type decoding func(*questions.Request, []byte, wire.Encoding) *questions.Error
+
+func (a *api) ask(w http.ResponseWriter, r *http.Request, decode decoding) error {
 	m, err := mediaOf(r, mediaJSON, mediaMsgpack, mediaCloudEvent, mediaCloudEvents)
 	if err != nil {
 		return err
@@ -38,7 +50,7 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request) error {
 	q := askings.Get().(*asking)
 	defer q.keep()
 	enc := m.encoding(data)
-	q.serve(w, r, enc, q.req.Decode(data, enc), a.engine.Decide)
+	q.serve(w, r, enc, decode(&q.req, data, enc), a.engine.Decide)
 	return nil
 }
 
@@ -84,13 +96,14 @@ func (q *asking) keep() {
 const usualWait = 2 * questions.DefaultMaxWaitMs
 
 // allowWait moves the end of writing behind the longest wait that a caller
-// asked for. A question that reserves may wait its maxWaitMs twice.
+// asked for. A question that reserves may wait its maxWaitMs twice, for a sequence
+// and for its verdict.
 func allowWait(w http.ResponseWriter, qs []questions.Question) {
 	var seq, verdict int64
 	for i := range qs {
 		seq = max(seq, qs[i].Wait())
 		if qs[i].Reserve {
-			verdict = max(verdict, qs[i].Wait())
+			verdict = max(verdict, qs[i].WaitVerdict())
 		}
 	}
 	if wait := seq + verdict; wait > usualWait {

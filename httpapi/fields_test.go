@@ -135,6 +135,13 @@ func everyReply(q *questions.Question) questions.Reply {
 	if q.Pool != "" { // one that observes
 		r.Allow, r.WouldBlock, r.HTTPStatus = true, true, 200
 	}
+	if q.Routed() {
+		r.ConnectionID = "kimi-2"
+		r.Candidates = []questions.RouteCandidate{
+			{ConnectionID: "kimi-2", Order: 1, Gate: "saturated", InFlight: 2, MaxConcurrent: 3, Score: 630_000, HasScore: true},
+			{ConnectionID: "kimi-1", Order: 2, Gate: "blocked"},
+		}
+	}
 	if q.Explain {
 		r.Dimensions = []questions.Dimension{{
 			Unit: quota.Requests, Window: quota.Hourly, Limit: 10_000, Consumed: 10_000, Held: 1000, FairShare: 5000, HasFairShare: true,

@@ -81,6 +81,7 @@ func TestTheDocumentHasTheDefaultsOfTheCode(t *testing.T) {
 		"NewDimension":      {"limit": 0.0},
 		"NewSettings":       {},
 		"Question":          {"maxWaitMs": float64(questions.DefaultMaxWaitMs)},
+		"RouteQuestion":     {"maxWaitMs": float64(questions.DefaultMaxWaitMs)},
 	}
 	for name, setting := range decoded(t, plans.AppendSettingsView(nil, &now, plans.Stamp{})) {
 		if shown, ok := setting.(map[string]any); ok {
@@ -99,8 +100,8 @@ func TestTheDocumentHasTheDefaultsOfTheCode(t *testing.T) {
 			}
 		}
 	}
-	if seen != 15 {
-		t.Errorf("the document has %d defaults, want 15", seen)
+	if seen != 16 {
+		t.Errorf("the document has %d defaults, want 16", seen)
 	}
 }
 

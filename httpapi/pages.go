@@ -23,6 +23,7 @@ const rootText = `quotashare: fair shares of one provider account for many API k
   GET    /api/quota/connections           every connection that was seen
   GET    /api/quota/keys                  every key that was seen
   POST   /api/quota/decide                may this key use this connection now?
+  POST   /api/quota/route                 which connection shall it use, and hold it
   GET    /api/quota/preview               what decide would answer, without a trace
   POST   /api/quota/release               give a request up that was held
   POST   /api/quota/events                publish usage and readings

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,20 +33,24 @@ func TestPreviewAsksWhatDecideAsks(t *testing.T) {
 	d.decide = func(q questions.Question, r *questions.Reply) {
 		q.APIKeyID, q.ConnectionID = strings.Clone(q.APIKeyID), strings.Clone(q.ConnectionID)
 		q.Pool, q.Model, q.RequestID = strings.Clone(q.Pool), strings.Clone(q.Model), strings.Clone(q.RequestID)
+		q.Candidates = slices.Clone(q.Candidates)
 		asked = append(asked, q)
 		r.HTTPStatus, r.Reason = 200, "ok"
 	}
 	srv := prepare(t, Config{Engine: d})
-	for _, c := range []struct{ body, query string }{
-		{everyField, everyParameter},
-		{`{"apiKeyId":"a","pool":"p","at":"2026-09-21T14:00:00+02:00","reserve":false}`, `apiKeyId=a&pool=p&at=2026-09-21T14:00:00%2B02:00&reserve=false&explain=false`},
-		{`{"apiKeyId":"a","pool":"p","at":1700000000000}`, `apiKeyId=a&pool=p&at=1700000000000`},
-		{`{"apiKeyId":"a","connectionId":"c","reserve":true}`, `apiKeyId=a&connectionId=c&reserve=true`},
-		{`{"apiKeyId":"a","connectionId":"c","reserve":true,"estimate":{"requests":0}}`, `apiKeyId=a&connectionId=c&reserve=true&estimate.requests=0`},
+	for _, c := range []struct{ to, body, query string }{
+		{"route", `{"apiKeyId":"a","pool":"p","reserve":true,"maxWaitMs":7}`, `apiKeyId=a&pool=p&reserve=true&maxWaitMs=7`},
+		{"route", `{"apiKeyId":"a","route":"qtSd/p%20q/kimi/k2/fast"}`, `apiKeyId=a&route=qtSd/p%2520q/kimi/k2/fast`},
+		{"route", `{"apiKeyId":"a","candidates":[{"connectionId":"c/1+2"},{"connectionId":"d"}]}`, `apiKeyId=a&candidates=c%2F1%2B2&candidates=d`},
+		{"decide", everyField, everyParameter},
+		{"decide", `{"apiKeyId":"a","pool":"p","at":"2026-09-21T14:00:00+02:00","reserve":false}`, `apiKeyId=a&pool=p&at=2026-09-21T14:00:00%2B02:00&reserve=false&explain=false`},
+		{"decide", `{"apiKeyId":"a","pool":"p","at":1700000000000}`, `apiKeyId=a&pool=p&at=1700000000000`},
+		{"decide", `{"apiKeyId":"a","connectionId":"c","reserve":true}`, `apiKeyId=a&connectionId=c&reserve=true`},
+		{"decide", `{"apiKeyId":"a","connectionId":"c","reserve":true,"estimate":{"requests":0}}`, `apiKeyId=a&connectionId=c&reserve=true&estimate.requests=0`},
 	} {
 		asked = nil
 		for _, r := range []*http.Request{
-			httptest.NewRequest("POST", "http://localhost/api/quota/decide", strings.NewReader(c.body)),
+			httptest.NewRequest("POST", "http://localhost/api/quota/"+c.to, strings.NewReader(c.body)),
 			httptest.NewRequest("GET", "http://localhost/api/quota/preview?"+c.query, nil),
 		} {
 			w := httptest.NewRecorder()
@@ -106,6 +111,7 @@ func TestAnswersMayWaitForVerdicts(t *testing.T) {
 		{"POST", "decide", `{"apiKeyId":"a","connectionId":"c","maxWaitMs":600000,"reserve":true}`, 20 * time.Minute},
 		{"POST", "decide", `[{"apiKeyId":"a","connectionId":"c","maxWaitMs":600000},{"apiKeyId":"a","connectionId":"c","maxWaitMs":60000,"reserve":true}]`, 11 * time.Minute},
 		{"POST", "decide", `{"apiKeyId":"a","connectionId":"c","reserve":true}`, 0},
+		{"POST", "route", `{"apiKeyId":"a","pool":"p","maxWaitMs":599900}`, 1_199_900 * time.Millisecond},
 	} {
 		w := &deadlined{ResponseRecorder: httptest.NewRecorder()}
 		begin := time.Now()

@@ -137,6 +137,7 @@ func (a *api) table(metricsPage http.Handler) []route {
 		}},
 		{"/api/quota/settings", map[string]handler{"GET": caughtUp(a.getSettings), "PUT": caughtUp(a.putSettings)}},
 		{"/api/quota/decide", map[string]handler{"POST": caughtUp(a.decide)}},
+		{"/api/quota/route", map[string]handler{"POST": caughtUp(a.route)}},
 		{"/api/quota/preview", map[string]handler{"GET": caughtUp(a.preview)}},
 		{"/api/quota/release", map[string]handler{"POST": a.release}},
 		{"/api/quota/decisions", map[string]handler{"GET": a.decisions}},

@@ -399,8 +399,12 @@ func TestWait(t *testing.T) {
 		`{"apiKeyId":"k","connectionId":"c","maxWaitMs":"7"}`: 7,
 	} {
 		var r Request
-		if err := r.Decode([]byte(body), wire.JSON); err != nil || r.Questions[0].Wait() != want {
+		if err := r.Decode([]byte(body), wire.JSON); err != nil || r.Questions[0].Wait() != want || r.Questions[0].WaitVerdict() != want {
 			t.Errorf("%s: %v, %+v", body, err, r.Questions)
 		}
+	}
+	route := Question{Pool: "p", Reserve: true, MaxWaitMs: 7}
+	if route.Wait() != 7 || route.WaitVerdict() != 107 {
+		t.Errorf("a route waits %d, for its verdict %d, want 7 and 107", route.Wait(), route.WaitVerdict())
 	}
 }

@@ -111,7 +111,18 @@ func (q *Question) complete(hasRequests, routes bool) {
 	}
 }
 
-// Wait returns the longest time in milliseconds that the question may wait.
+// WaitVerdict returns the longest time in milliseconds that the question may wait
+// for the verdict on its hold. A route waits that long for an account, and its verdict
+// comes after that.
+func (q *Question) WaitVerdict() int64 {
+	if q.Routed() {
+		return q.Wait() + DefaultMaxWaitMs
+	}
+	return q.Wait()
+}
+
+// Wait returns the longest time in milliseconds that the question may wait for a
+// sequence.
 func (q *Question) Wait() int64 {
 	if q.MaxWaitMs < 0 {
 		return DefaultMaxWaitMs

@@ -173,7 +173,7 @@ func (d *Document) checkParameters(o *operation, query url.Values) error {
 		}
 		delete(left, p.name)
 		d.seen[place(o.String(), p.name)] = true
-		if err := d.validateText(pointer(p.pointer, "schema"), query.Get(p.name)); err != nil {
+		if err := d.checkParameter(pointer(p.pointer, "schema"), query[p.name]); err != nil {
 			return fmt.Errorf("parameter %s: %w", p.name, err)
 		}
 	}
@@ -181,6 +181,20 @@ func (d *Document) checkParameters(o *operation, query url.Values) error {
 		return fmt.Errorf("the document has no parameter %s", name)
 	}
 	return nil
+}
+
+// checkParameter judges one parameter by the schema at the pointer: an array is there
+// once for each item, anything else once.
+func (d *Document) checkParameter(at string, values []string) error {
+	node, _, _ := d.resolve(at)
+	if s, ok := node.(object); !ok || s["type"] != "array" {
+		return d.validateText(at, values[0])
+	}
+	list := make([]any, len(values))
+	for i, value := range values {
+		list[i] = value
+	}
+	return d.validate(at, list)
 }
 
 // checkBody judges the body of a request that was accepted. What was refused in

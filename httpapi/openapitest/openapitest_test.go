@@ -20,7 +20,7 @@ const small = `{
       "get": {
         "operationId": "getThing",
         "summary": "One",
-        "parameters": [{ "$ref": "#/components/parameters/Deep" }],
+        "parameters": [{ "$ref": "#/components/parameters/Deep" }, { "name": "part", "in": "query", "schema": { "type": "array", "maxItems": 2, "items": { "type": "string", "minLength": 1 } } }],
         "responses": {
           "200": {
             "description": "It.",
@@ -90,7 +90,7 @@ func TestFaults(t *testing.T) {
 		{`"operationId": "putThing",`, ``, `operationId "" is empty`},
 		{`{ "name": "id", "in": "path"`, `{ "name": "ids", "in": "path"`, `parameters in the path are ["id"], declared and required are ["ids"]`},
 		{`"in": "path", "required": true`, `"in": "path", "required": false`, `declared and required are []`},
-		{`[{ "$ref": "#/components/parameters/Deep" }]`, `[{ "$ref": "#/components/parameters/Deep" }, { "$ref": "#/components/parameters/Deep" }]`, "parameter deep is there twice"},
+		{`[{ "$ref": "#/components/parameters/Deep" }`, `[{ "$ref": "#/components/parameters/Deep" }, { "$ref": "#/components/parameters/Deep" }`, "parameter deep is there twice"},
 		{`"$ref": "#/components/schemas/Size"`, `"$ref": "#/components/schemas/Bulk"`, "$ref #/components/schemas/Bulk leads nowhere"},
 		{`"$ref": "#/components/responses/Missing"`, `"$ref": "other/components/responses/Missing"`, "$ref other/components/responses/Missing leads nowhere"},
 		{`"404": { "$ref": "#/components/responses/Missing" }`, `"404": { "description": "None." }`, "/components/responses/Missing is referred to by nobody"},
@@ -121,7 +121,7 @@ func TestFaults(t *testing.T) {
 // got is an answer that is as the document says.
 func got() *Exchange {
 	return &Exchange{
-		Method: "GET", Target: "/things/7?deep=true", Status: 200, Header: http.Header{"Content-Type": {"application/json"}, "Etag": {`"7"`}},
+		Method: "GET", Target: "/things/7?deep=true&part=a", Status: 200, Header: http.Header{"Content-Type": {"application/json"}, "Etag": {`"7"`}},
 		Answer: []byte(`{"size":1,"born":"2026-08-14T09:30:15Z","data":"e30=","parts":[{"left":true}]}`),
 	}
 }
@@ -152,6 +152,9 @@ func TestCheck(t *testing.T) {
 		{"a header that is not there", func(e *Exchange) { e.Header.Set("Location", "/x") }, "no header Location here"},
 		{"an unknown parameter", func(e *Exchange) { e.Target = "/things/7?deeper=true" }, "no parameter deeper"},
 		{"another parameter", func(e *Exchange) { e.Target = "/things/7?deep=maybe" }, "parameter deep: "},
+		{"a parameter for each item", func(e *Exchange) { e.Target = "/things/7?part=1&part=b" }, ""},
+		{"one item too many", func(e *Exchange) { e.Target = "/things/7?part=1&part=b&part=c" }, "parameter part: "},
+		{"another item", func(e *Exchange) { e.Target = "/things/7?part=1&part=" }, "parameter part: "},
 		{"an encoded id", func(e *Exchange) { e.Target = "/things/a%2Fb" }, ""},
 		{"no id", func(e *Exchange) { e.Target = "/things/" }, "no such operation, and the status is 200"},
 		{"a slash in the id", func(e *Exchange) { e.Target = "/things/a/b" }, "no such operation"},
@@ -216,7 +219,7 @@ func TestUnseen(t *testing.T) {
 		t.Errorf("unseen (-want +got)\n%s", diff)
 	}
 	whole := load(t, small).Unseen()
-	if len(whole) != 9 {
+	if len(whole) != 10 {
 		t.Errorf("of nothing seen %d are unseen: %q", len(whole), whole)
 	}
 }
