@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/quotashare/quotashare/dialect"
 )
@@ -25,8 +26,13 @@ type caller struct {
 	http  *http.Client
 }
 
+// callWithin bounds one request.
+const callWithin = 30 * time.Second
+
 // ask makes one request. A refusal for now is no error; anything else but an answer is.
 func (c *caller) ask(ctx context.Context, r *request) error {
+	ctx, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
 	body, _ := json.Marshal(c.body(r)) // strings and numbers
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+c.habit.api.String(), bytes.NewReader(body))
 	if err != nil {

@@ -166,7 +166,6 @@ const inFlight = 8
 // ask makes all requests of all keys, and is over when the demo is.
 func (d *demo) ask(ctx context.Context, until pace) error {
 	transport := &http.Transport{MaxIdleConnsPerHost: inFlight * len(cast)}
-	defer transport.CloseIdleConnections()
 	keys, each := errgroup.WithContext(ctx)
 	for i := range cast {
 		c := &caller{habit: &cast[i], url: d.stage.url, token: d.stage.tokens[cast[i].key], http: &http.Client{Transport: transport}}
@@ -178,15 +177,17 @@ func (d *demo) ask(ctx context.Context, until pace) error {
 	return until(ctx, d.For)
 }
 
-// askAs makes the requests of one key, each at its time or when there is room for it.
+// askAs makes the requests of one key, each at its time or when there is room for it. When
+// it is stopped it makes no more; those that were made come to their end.
 func (d *demo) askAs(ctx context.Context, c *caller, until pace) error {
+	whole := context.WithoutCancel(ctx)
 	calls, ctx := errgroup.WithContext(ctx)
 	calls.SetLimit(inFlight)
 	for _, r := range c.habit.schedule(d.For, d.Seed) {
 		if until(ctx, r.at) != nil {
 			break // and Wait says why, if it is not the end
 		}
-		calls.Go(func() error { return c.ask(ctx, &r) })
+		calls.Go(func() error { return c.ask(whole, &r) })
 	}
 	return calls.Wait()
 }

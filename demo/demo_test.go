@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +23,10 @@ func (e *engine) standing(d *demo) *board {
 	return b
 }
 
+func (d *demo) habit(key string) *habit {
+	return &cast[slices.IndexFunc(cast, func(h habit) bool { return h.key == key })]
+}
+
 // check holds a demo that is over against what it is to show.
 func (e *engine) check(d *demo, out string) {
 	e.t.Helper()
@@ -29,8 +35,8 @@ func (e *engine) check(d *demo, out string) {
 		e.t.Errorf("%s tokens are held when it is over", b.held)
 	}
 	for _, r := range b.rows {
-		if r.served == "0" || r.served == "" {
-			e.t.Errorf("%s was never served", r.key)
+		if all := strconv.Itoa(len(d.habit(r.key).schedule(d.For, d.Seed))); r.key != "bob" && r.served.String() != all {
+			e.t.Errorf("%s was served %s times, and asked %s times", r.key, r.served, all)
 		}
 		if wrong := r.key == "bob" != (r.block == "fair-share"); wrong || r.key == "bob" != r.free.After(time.Now()) {
 			e.t.Errorf("%s: blocked %q until %s", r.key, r.block, r.free)
@@ -54,7 +60,23 @@ func (e *engine) check(d *demo, out string) {
 func TestSharingIsSeen(t *testing.T) {
 	e := startEngine(t)
 	d, out := e.demo(midday)
+	var asked paths
+	d.API = asked.of(d.API)
+	last, pacer := time.Duration(0), d.pace
+	d.pace = func(start time.Time) pace {
+		until := pacer(start)
+		return func(ctx context.Context, at time.Duration) error {
+			if at == d.For {
+				last = at // when all have asked
+			}
+			return until(ctx, at)
+		}
+	}
 	must(t, d.run(within(t)))
+	if last != d.For {
+		t.Errorf("it does not wait for its end")
+	}
+	asked.check(t) // before anybody else asks
 	e.check(d, out.String())
 
 	// Another one begins as if nothing had been.
@@ -68,6 +90,31 @@ func TestSharingIsSeen(t *testing.T) {
 		e.get(plansPath+p.ConnectionID, &doc)
 		if manual := doc.Plan.Source == "manual"; manual != (p.ConnectionID == again.id) {
 			t.Errorf("the plan of %s is there: %t", p.ConnectionID, manual)
+		}
+	}
+}
+
+// paths are what an engine was asked for.
+type paths struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (p *paths) of(api API) API {
+	return func(ctx context.Context, method, path string, header http.Header, body []byte) ([]byte, error) {
+		p.mu.Lock()
+		p.all = append(p.all, method+" "+path)
+		p.mu.Unlock()
+		return api(ctx, method, path, header, body)
+	}
+}
+
+// check that the last board is of a state that includes everything.
+func (p *paths) check(t *testing.T) {
+	t.Helper()
+	for i, want := range []string{"GET /api/quota/state", "GET /api/quota/state?minSeq=", "GET /api/quota/pools/demo/usage", "GET /api/quota/decisions?"} {
+		if got := p.all[len(p.all)-4+i]; !strings.HasPrefix(got, want) {
+			t.Errorf("%s is asked for in the end, want %s", got, want)
 		}
 	}
 }
@@ -104,13 +151,15 @@ func TestAPoolOfSomebodysOwnIsLeftAlone(t *testing.T) {
 	}
 }
 
-// midway makes something happen once, when the provider has had ten requests.
+// midway makes something happen once, when the provider has had ten requests, and lets
+// nobody ask any more from then on.
 func (d *demo) midway(what func()) {
 	once := sync.OnceFunc(what)
 	d.pace = func(time.Time) pace {
 		return func(ctx context.Context, _ time.Duration) error {
 			if len(d.stage.provider.Charges()) >= 10 {
 				once()
+				<-ctx.Done()
 			}
 			return ctx.Err()
 		}
@@ -128,7 +177,7 @@ func TestAPoolThatIsTaken(t *testing.T) {
 }
 
 // Who stops it is told how everything stands, and how to remove it; what was in flight
-// is charged or released as ever.
+// comes to its end.
 func TestStopped(t *testing.T) {
 	e := startEngine(t)
 	d, out := e.demo(midday)
@@ -137,6 +186,11 @@ func TestStopped(t *testing.T) {
 	must(t, d.run(ctx))
 	if b := e.standing(d); b.held != "0" || b.used == "0" {
 		t.Errorf("%s tokens are held and %s used", b.held, b.used)
+	}
+	for _, c := range d.stage.provider.Charges() {
+		if !c.Whole {
+			t.Errorf("an answer to %s was cut", c.API)
+		}
 	}
 	if !strings.Contains(out.String(), "\nremove:  bin/quotashare pools delete demo; ") {
 		t.Errorf("it does not say how to remove it:\n%s", out)
@@ -161,21 +215,5 @@ func TestRunRefusesLengths(t *testing.T) {
 		if err := Run(within(t), Options{For: length}, midday); err == nil || !strings.HasPrefix(err.Error(), "--for is ") {
 			t.Errorf("%s: the error is %v", length, err)
 		}
-	}
-}
-
-// The real pace is that of the clock, and who stops does not wait for it.
-func TestPacer(t *testing.T) {
-	start := time.Now()
-	until := pacer(start)
-	must(t, until(within(t), -time.Hour))
-	must(t, until(within(t), 30*time.Millisecond))
-	if took := time.Since(start); took < 30*time.Millisecond {
-		t.Errorf("it was there after %s", took)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := until(ctx, time.Hour); !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
 	}
 }

@@ -136,6 +136,11 @@ func (e *engine) demo(now time.Time) (*demo, *bytes.Buffer) {
 		API: e.api, NATS: e.nc, For: Shortest, Seed: 1, Out: &out, Zone: time.UTC, Log: slog.New(slog.DiscardHandler), URL: "http://engine",
 	}, now)
 	d.pace = func(time.Time) pace { return func(ctx context.Context, _ time.Duration) error { return ctx.Err() } }
-	d.how.Behave = func(*http.Request) fakeprovider.Behaviour { return fakeprovider.Behaviour{Completion: everything} }
+	as := d.how.Behave
+	d.how.Behave = func(r *http.Request) fakeprovider.Behaviour {
+		b := as(r)
+		b.FirstByteDelay, b.Delay = 0, 0
+		return b
+	}
 	return d, &out
 }
