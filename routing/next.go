@@ -92,12 +92,9 @@ func (b *Backlog) find(r Rules) (best turn) {
 // rounds is how many are over before the one in which the key's savings pay. In each
 // it gets a quantum, in that one too unless it has enough as it is.
 //
-//	ceil((cost − deficit) / quantum) − 1
+//	max(0, ceil((cost − deficit) / quantum) − 1)
 func (q *queue) rounds(cost quota.Amount) int64 {
-	if q.deficit >= cost {
-		return 0
-	}
-	return int64((cost - q.deficit - 1) / q.quantum)
+	return max(0, int64((cost-q.deficit-1)/q.quantum))
 }
 
 // save gives the keys that are visited before the turn what they get until then: those
