@@ -5,7 +5,7 @@
 // that have to get between the engine and its files run the same parts in this
 // process.
 //
-// The client that is not Go is e2e/node; its packages are fetched once:
+// The clients that are not Go are in e2e/node; their packages are fetched once:
 //
 //	cd e2e/node && npm ci
 //

@@ -197,6 +197,36 @@ func TestSDKsPayForWhatCameOfAStream(t *testing.T) {
 	p.close()
 }
 
+// Who leaves while the provider thinks pays nothing, and holds nothing any more.
+func TestSDKsThatLeaveBeforeTheAnswerPayNothing(t *testing.T) {
+	reached := make(chan struct{})
+	p, s := startPassing(t, 1e6, fakeprovider.Options{Behave: func(r *http.Request) fakeprovider.Behaviour {
+		select {
+		case reached <- struct{}{}:
+		case <-r.Context().Done():
+		}
+		return fakeprovider.Behaviour{FirstByteDelay: time.Hour}
+	}}), startSDKs(t)
+	for name, c := range calls("chat", "chat, streamed", "response", "embeddings", "message", "message, streamed and gathered") {
+		c.Leave, c.MaxRetries = true, 2
+		got := p.through(s, c, func() {
+			select {
+			case <-reached:
+			case <-deadline(t).Done():
+				t.Fatalf("%s does not get to the provider", name)
+			}
+		})
+		if got.mustTry(t); got.Error == nil || got.Error.Class != "APIUserAbortError" {
+			t.Errorf("%s: %+v", name, got.Error)
+		}
+		if fresh := p.mustBeCharged(); len(fresh) != 1 || fresh[0].Total != 0 {
+			t.Errorf("%s is charged %+v", name, fresh)
+		}
+	}
+	s.stop()
+	p.close()
+}
+
 // A token that is nobody's opens nothing; the provider's own does not either.
 func TestSDKsAreToldOfAWrongToken(t *testing.T) {
 	p, s := startPassing(t, 1e6, fakeprovider.Options{}), startSDKs(t)

@@ -29,6 +29,7 @@ type sdkCall struct {
 	Method     string            `json:"method"`
 	Params     any               `json:"params,omitempty"`
 	StopAfter  int               `json:"stopAfter,omitempty"`
+	Leave      bool              `json:"leave,omitempty"`
 }
 
 // sdkOutcome is what the user gets.
@@ -92,7 +93,7 @@ func (s *sdks) stop() {
 func (s *sdks) kill() { _ = s.cmd.Process.Kill() }
 
 // make makes a call. Where the SDK waits before it tries again, meanwhile happens,
-// and the wait is over.
+// and the wait is over; so it does before a user leaves.
 func (s *sdks) make(c sdkCall, meanwhile ...func()) sdkOutcome {
 	s.t.Helper()
 	defer time.AfterFunc(patience, s.kill).Stop()

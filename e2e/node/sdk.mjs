@@ -5,7 +5,7 @@
 // One line of input is one call:
 //
 //	{"sdk": "openai", "url": "http://127.0.0.1:8482", "token": "qs-…", "method": "chat.completions.create",
-//	 "params": {…}, "headers": {…}, "maxRetries": 2, "bearer": true, "stopAfter": 3}
+//	 "params": {…}, "headers": {…}, "maxRetries": 2, "bearer": true, "stopAfter": 3, "leave": true}
 //
 // With bearer, Anthropic's sends the token as authorization; stopAfter aborts a
 // stream when that many events came. One line of output is what it came to: every
@@ -13,7 +13,8 @@
 // error.
 //
 // No time is waited for: where an SDK would before it tries again, a line
-// {"wait": milliseconds} is printed, and it goes on when a line is read.
+// {"wait": milliseconds} is printed, and it goes on when a line is read. With leave,
+// {"wait": 0} is printed when the call is on its way, which is aborted then.
 import { createInterface } from "node:readline";
 import OpenAI from "openai";
 import Anthropic from "@anthropic-ai/sdk";
@@ -45,6 +46,13 @@ function client({ sdk, url, token, bearer, headers, maxRetries = 0 }, attempts) 
   return new Anthropic({ ...options, baseURL: url, ...credential });
 }
 
+function leaving() {
+  const controller = new AbortController();
+  print({ wait: 0 });
+  lines.next().then(() => controller.abort());
+  return controller.signal;
+}
+
 // take reads a stream or a list to its end, or to where it is to be stopped.
 async function take(answer, { stopAfter }, events) {
   for await (const event of answer) {
@@ -59,7 +67,8 @@ async function make(call, outcome) {
   const path = call.method.split(".");
   const name = path.pop();
   const owner = path.reduce((object, member) => object[member], client(call, outcome.attempts));
-  const answer = await owner[name](call.params);
+  const options = call.leave ? [{ signal: leaving() }] : [];
+  const answer = await owner[name](call.params, ...options);
   if (!answer[Symbol.asyncIterator]) {
     outcome.result = answer;
     outcome.requestId = answer._request_id;
