@@ -70,7 +70,6 @@ func (call API) do(ctx context.Context, method, path string, header http.Header,
 	var data []byte
 	if body != nil {
 		data, _ = json.Marshal(body) // strings and numbers
-		header = header.Clone()
 		header.Set("Content-Type", "application/json")
 	}
 	answer, err := call(ctx, method, path, header, data)
@@ -84,7 +83,7 @@ func (call API) do(ctx context.Context, method, path string, header http.Header,
 }
 
 func (call API) get(ctx context.Context, path string, into any) error {
-	return call.do(ctx, http.MethodGet, path, nil, nil, into)
+	return call.do(ctx, http.MethodGet, path, http.Header{}, nil, into)
 }
 
 // signed are the headers of a change.

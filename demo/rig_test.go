@@ -51,6 +51,9 @@ func within(t testing.TB) context.Context {
 	return ctx
 }
 
+// token is what the engine asks for.
+const token = "secret"
+
 // engine is a real one: a broker, a decider and its HTTP API.
 type engine struct {
 	t    testing.TB
@@ -82,7 +85,7 @@ func startEngine(t testing.TB) *engine {
 		must(t, <-done)
 	})
 	must(t, d.AwaitReady(within(t)))
-	h, err := httpapi.New(httpapi.Config{Engine: d, Version: "0.0.1", Registry: prometheus.NewRegistry(), Log: quiet})
+	h, err := httpapi.New(httpapi.Config{Engine: d, Version: "0.0.1", Token: token, Registry: prometheus.NewRegistry(), Log: quiet})
 	must(t, err)
 	api := httptest.NewServer(h)
 	t.Cleanup(api.Close)
@@ -95,6 +98,7 @@ func (e *engine) api(ctx context.Context, method, path string, header http.Heade
 	if err != nil {
 		return nil, err
 	}
+	header.Set("Authorization", "Bearer "+token)
 	req.Header = header
 	resp, err := e.http.Do(req)
 	if err != nil {
@@ -123,7 +127,7 @@ func (e *engine) send(method, path, body string) {
 // get reads what the engine shows.
 func (e *engine) get(path string, into any) {
 	e.t.Helper()
-	answer, err := e.api(within(e.t), http.MethodGet, path, nil, nil)
+	answer, err := e.api(within(e.t), http.MethodGet, path, http.Header{}, nil)
 	must(e.t, err)
 	must(e.t, json.Unmarshal(answer, into))
 }

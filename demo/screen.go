@@ -47,7 +47,9 @@ func (s *screen) end(b *board, at time.Duration) {
 		s.draw(b, at)
 		return
 	}
-	fmt.Fprintln(s.w)
+	if s.last > 0 {
+		fmt.Fprintln(s.w)
+	}
 	for _, line := range s.lines(b, at) {
 		fmt.Fprintln(s.w, line)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/quotashare/quotashare/config"
 	"github.com/quotashare/quotashare/internal/assembly"
@@ -40,6 +41,18 @@ Try, in another terminal:
 
   bin/quotashare decide alice --connection demo --http-addr %[2]s
 
+Or watch four keys share an account, for half a minute:
+
+  bin/quotashare demo --http-addr %[2]s --%[4]s
+
 README.md goes on from there. Ctrl-C stops; what was acknowledged stays.
-`, l.HTTP, l.HTTP[len("http://"):], token)
+`, l.HTTP, l.HTTP[len("http://"):], token, natsFlag(l))
+}
+
+// natsFlag is how a command is told where the log is.
+func natsFlag(l assembly.Listening) string {
+	if l.Own {
+		return "nats-addr " + strings.TrimPrefix(l.NATS, "nats://")
+	}
+	return "store-nats-url " + l.NATS
 }
