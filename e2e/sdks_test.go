@@ -94,7 +94,7 @@ func TestSDKsSeeWhatTheProviderAnswers(t *testing.T) {
 	now := time.Now()
 	o := fakeprovider.Options{
 		Seed: 1, Now: func() time.Time { return now }, Models: []string{"gpt-5.4", "claude-sonnet-4-5"},
-		Limits: fakeprovider.Limits{RequestsPerMinute: 1000, TokensPerMinute: 1e6},
+		Limits: fakeprovider.Limits{RequestsPerMinute: 1000, TokensPerMinute: 1e6, TokensPer5h: 1e7, TokensPerWeek: 1e8},
 	}
 	alone := httptest.NewServer(fakeprovider.New(o))
 	defer alone.Close()
@@ -107,6 +107,9 @@ func TestSDKsSeeWhatTheProviderAnswers(t *testing.T) {
 		metered := len(p.mustBeCharged()) == 1 && p.provider.Charges()[p.seen-1].API.Metered()
 		if decision := got.Attempts[0].Headers["quota-decision-id"]; (decision != "") != metered {
 			t.Errorf("%s: the decision is said to be %q", name, decision)
+		}
+		if metered && got.Attempts[0].Status == 200 && !strings.Contains(text(t, got.Attempts[0].Headers), "ratelimit-") {
+			t.Errorf("%s: the provider's limits do not come through: %v", name, got.Attempts[0].Headers)
 		}
 		if diff := cmp.Diff(want.passed(), got.passed()); diff != "" {
 			t.Errorf("%s (- from the provider, + through the gateway):\n%s", name, diff)
