@@ -26,7 +26,7 @@ var Boundaries = []Boundary{
 	{"usage", words("quota", "wire", "questions", "plans"), "usage is shown from numbers that others worked out"},
 	{"fairshare", words("quota", "windows", "plans", "questions"), "a judgement is a function of documents, counters and an instant"},
 	{"routing", words("quota", "plans"), "whose turn it is follows from weights, credits and an instant; who may go at all, others judge"},
-	{"projector", words("quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation"), "the fold knows the rules, and of the outside only Source and Store"},
+	{"projector", words("quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation", "routing"), "the fold knows the rules, and of the outside only Source and Store"},
 	{"sim/model", words("quota", "events", "plans"), "a model that shares code with what it judges agrees with its mistakes"},
 	{"sim", words("quota", "wire", "events", "plans", "questions", "projector", "projector/memstore", "sim/model"), "all is real but the world around it"},
 	{"projector/memstore", words("projector"), "a store knows records, not what they mean"},
@@ -43,7 +43,7 @@ var Boundaries = []Boundary{
 	{"config", words("quota"), "configuration is data, and reads no environment"},
 	{"trace", words("quota", "wire"), "a file becomes events; where they go, others know"},
 	{"decider", words(
-		"quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation", "projector", "projector/memstore",
+		"quota", "wire", "windows", "events", "plans", "fairshare", "routing", "questions", "usage", "saturation", "projector", "projector/memstore",
 		"projector/pebblestore", "projector/jetsource", "natsapi", "httpapi", "ingest", "config",
 	), "the service puts the parts together and is known by programs alone"},
 	{"bench", words(
