@@ -21,10 +21,16 @@ type blockKey struct {
 	reason                string
 	binding               questions.Binding
 	would                 bool
+	routed                bool
+	candidates            string // of a route; ids have no zero bytes
 }
 
 func blockKeyOf(q *questions.Question, pool string, r *questions.Reply) blockKey {
-	return blockKey{key: q.APIKeyID, connection: q.ConnectionID, pool: pool, reason: r.Reason, binding: r.Binding, would: r.WouldBlock}
+	k := blockKey{key: q.APIKeyID, connection: q.ConnectionID, pool: pool, reason: r.Reason, binding: r.Binding, would: r.WouldBlock, routed: q.Routed()}
+	for i := range q.Candidates {
+		k.candidates += q.Candidates[i].ConnectionID + "\x00"
+	}
+	return k
 }
 
 // recent are the newest rows that block, by number.

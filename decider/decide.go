@@ -37,15 +37,17 @@ func (e *Engine) Applied() uint64 {
 
 // scratch is what a call of Decide works with.
 type scratch struct {
-	asked []projector.Asked
-	alone [1]questions.Question
-	text  []byte
+	asked  []projector.Asked
+	routes []projector.Route
+	alone  [1]questions.Question
+	text   []byte
 }
 
 // room makes room for n questions.
 func (s *scratch) room(n int) {
 	for len(s.asked) < n {
 		s.asked = append(s.asked, projector.Asked{})
+		s.routes = append(s.routes, projector.Route{})
 	}
 }
 
@@ -54,16 +56,19 @@ func (s *scratch) room(n int) {
 const mostListed = 4096
 
 // slim lets go of what a question has gathered when it is large.
-func slim(a *projector.Asked) {
+func slim(a *projector.Asked, to *projector.Route) {
 	if a.Facts.Listed() > mostListed {
 		*a = projector.Asked{}
+	}
+	if cap(to.Candidates) > mostListed {
+		*to = projector.Route{}
 	}
 }
 
 // keep gives the scratch of n questions back.
 func (s *scratch) keep(n int) {
 	for i := range s.asked[:n] {
-		slim(&s.asked[i])
+		slim(&s.asked[i], &s.routes[i])
 	}
 	scratches.Put(s)
 }
@@ -134,13 +139,12 @@ func (e *Engine) look(p *projection, qs []questions.Question, rs []questions.Rep
 	defer s.keep(len(qs))
 	s.room(len(qs))
 	clock := e.now()
-	seq, _ := p.state.Gather(qs, clock, s.asked)
-	behind, silent := p.loop.Lag(clock)
-	view := view{seq: seq, behind: behind, silent: silent}
+	view := view{seq: gather(p, qs, clock, s)}
+	view.behind, view.silent = p.loop.Lag(clock)
 	var list reserving
 	for i := range qs {
 		q, a, r := &qs[i], &s.asked[i], &rs[i]
-		d := e.answer(q, a, r, &view, s)
+		d := e.answer(q, a, &s.routes[i], r, &view, s)
 		switch {
 		case preview:
 		case holds(p, q, r):
@@ -156,6 +160,23 @@ func (e *Engine) look(p *projection, qs []questions.Question, rs []questions.Rep
 		}
 	}
 	return list.first
+}
+
+// gather takes in what the questions depend on, and returns the sequence of the
+// state. Those of one call are all routes, or none is; a choice is of the state when
+// it is made, and the sequence that of the first.
+func gather(p *projection, qs []questions.Question, clock int64, s *scratch) (seq uint64) {
+	if !qs[0].Routed() {
+		seq, _ = p.state.Gather(qs, clock, s.asked)
+		return seq
+	}
+	for i := range qs {
+		at := p.state.GatherRoute(&qs[i], clock, &s.asked[i], &s.routes[i])
+		if i == 0 {
+			seq = at
+		}
+	}
+	return seq
 }
 
 // view is what all answers of one call share.
@@ -184,19 +205,32 @@ func (e *Engine) await(ctx context.Context, p *projection, qs []questions.Questi
 	}
 }
 
-// answer fills in the reply to one question, and returns what the rules gave.
-func (e *Engine) answer(q *questions.Question, a *projector.Asked, r *questions.Reply, v *view, s *scratch) (d fairshare.Answer) {
+// unanswerable says why there is no answer, nil when there is one.
+func unanswerable(q *questions.Question, a *projector.Asked, v *view) *questions.Error {
 	switch {
-	case r.Err != nil:
+	case q.Route != "":
+		return wrongRoute(q, a, v)
 	case a.UnknownPool:
-		r.Err = &questions.Error{Code: questions.CodeInvalid, Message: "pool: there is no pool " + strconv.Quote(q.Pool) + "; list the pools for their ids"}
+		return &questions.Error{Code: questions.CodeInvalid, Message: "pool: there is no pool " + strconv.Quote(q.Pool) + "; list the pools for their ids"}
 	case q.At != 0 && (a.HeldLater || a.Facts.Later(q.At)):
-		r.Err = &questions.Error{Code: questions.CodeAtTooOld, Message: "at: the state has moved on beyond that time; a replay of the log can answer for it"}
+		return &questions.Error{Code: questions.CodeAtTooOld, Message: "at: the state has moved on beyond that time; a replay of the log can answer for it"}
+	}
+	return nil
+}
+
+// answer fills in the reply to one question, and returns what the rules gave; to is the
+// choice, of a question that wants one.
+func (e *Engine) answer(q *questions.Question, a *projector.Asked, to *projector.Route, r *questions.Reply, v *view, s *scratch) (d fairshare.Answer) {
+	if r.Err == nil {
+		r.Err = unanswerable(q, a, v)
 	}
 	if r.Err != nil {
 		return d
 	}
 	d = a.Facts.Decide(a.Now)
+	if q.Routed() {
+		chosen(to, a, r, &d)
+	}
 	if r.DecisionID == "" {
 		r.DecisionID = e.ids.next()
 	}
@@ -265,7 +299,7 @@ func closeIfDegraded(r *questions.Reply, p *plans.Pool, trouble string) {
 	if !r.Allow {
 		return
 	}
-	r.Allow, r.Deprioritize, r.ScoreFactor = false, false, quota.RatioOne
+	r.Allow, r.Deprioritize, r.ScoreFactor, r.ConnectionID = false, false, quota.RatioOne, ""
 	r.Reason, r.HTTPStatus = reasonDegraded, 503
 	r.Message = "The quota engine " + trouble + " for provider " + p.Provider + "; try again shortly (decision " + r.DecisionID + ")"
 }

@@ -71,6 +71,9 @@ func (e *Engine) record(q *questions.Question, a *projector.Asked, r *questions.
 			asked.connection = a.Pool.Connections[connection].ConnectionID
 		}
 	}
+	if r.ConnectionID != "" {
+		asked.connection = r.ConnectionID
+	}
 	e.decisions.add(q, r, &asked, e.now())
 }
 
@@ -157,8 +160,11 @@ func (d *decisions) make(q *questions.Question, r *questions.Reply, a *about, no
 	if q.Reserve { // under the name that the hold has
 		made.Question.RequestID = made.Reply.RequestID
 	}
-	if a.connection == q.ConnectionID {
-		made.ConnectionID = made.Question.ConnectionID // not the message's text
+	switch a.connection { // not the message's text
+	case q.ConnectionID:
+		made.ConnectionID = made.Question.ConnectionID
+	case r.ConnectionID:
+		made.ConnectionID = made.Reply.ConnectionID
 	}
 	return made
 }

@@ -52,6 +52,7 @@ type Engine struct {
 	writing chan struct{} // one for who writes configuration
 	holds   *holdWriter
 	waiters *waiters
+	due     *dueWriter
 	locals  projector.Locals // what counts while the log takes no holds
 	locally sync.Mutex       // one at a time judges by them what it adds to them
 	// decisions are what was answered, for the decision log and those who watch.
@@ -81,7 +82,7 @@ func New(o Options) (*Engine, error) {
 	e.decisions = newDecisions(e.Process())
 	e.server = natsapi.New(natsapi.Config{Conn: o.Conn, Decider: e, Version: o.Version, Logger: o.Log})
 	e.metrics = newMetrics(e)
-	e.holds, e.waiters = newHoldWriter(e), newWaiters(e)
+	e.holds, e.waiters, e.due = newHoldWriter(e), newWaiters(e), newDueWriter(e)
 	return e, nil
 }
 
@@ -196,6 +197,7 @@ func (e *Engine) project(ctx context.Context) (err error) {
 	})
 	g.Go(func() error { return outbox.run(gctx) })
 	g.Go(func() error { return environment.run(gctx, p) })
+	g.Go(func() error { return e.due.run(gctx, p) })
 	g.Go(func() error { return e.serve(gctx, p) })
 	err = g.Wait()
 	state.ExpectNoMore()

@@ -60,7 +60,7 @@ func newPending() *pending {
 func (x *pending) disown() {
 	if x.owners.Add(-1) == 0 {
 		x.hold, x.of = events.Event{}, nil
-		slim(&x.Asked)
+		slim(&x.Asked, &x.Route)
 		pendings.Put(x)
 	}
 }
@@ -81,8 +81,21 @@ func (x *pending) fill(q *questions.Question, r *questions.Reply, a *projector.A
 	if x.hold.LeaseMs == 0 {
 		x.hold.LeaseMs = a.HoldTTLMs
 	}
+	if q.Routed() {
+		x.hold.Pool, x.hold.Candidates, x.hold.MaxWaitMs = q.Pool, q.Candidates, q.Wait()
+	}
 	x.end = a.Now + x.hold.LeaseMs
-	x.body = events.Append(x.body[:0], wire.JSON, &x.hold)
+	x.write()
+}
+
+// write makes the event of the hold. It may be made anew until the writer has it.
+func (x *pending) write() { x.body = events.Append(x.body[:0], wire.JSON, &x.hold) }
+
+// settleOn makes the hold one of the connection that was chosen without the log.
+func (x *pending) settleOn(q *questions.Question, connectionID string) {
+	if q.Routed() {
+		x.hold.ConnectionID, x.hold.Pool, x.hold.Candidates, x.hold.MaxWaitMs = connectionID, "", nil, 0
+	}
 }
 
 // local is the hold as it is counted beside the log from now on. It shares no memory

@@ -29,9 +29,10 @@ func (l *reserving) add(x *pending) {
 }
 
 // holds reports whether a question that the view answered so is one for the fold.
-// A block is one when there is a hold that the verdict would end.
+// A block is one when waiting may help, or when there is a hold that the verdict would
+// end.
 func holds(p *projection, q *questions.Question, r *questions.Reply) bool {
-	return q.Reserve && r.Err == nil && (r.Allow || p.state.HoldOpen(q.APIKeyID, q.RequestID))
+	return q.Reserve && r.Err == nil && (r.Allow || mayWait(q, r) || p.state.HoldOpen(q.APIKeyID, q.RequestID))
 }
 
 // reserve brings the holds into the log. All are queued together, so that they are
@@ -39,7 +40,10 @@ func holds(p *projection, q *questions.Question, r *questions.Reply) bool {
 // later, and done called then; nil is one that is answered already, without a
 // verdict, because there is no way or no room to wait for one.
 func (e *Engine) reserve(ctx context.Context, p *projection, qs []questions.Question, rs []questions.Reply, first *pending, done func()) *waiting {
-	c := &waiting{p: p, qs: qs, rs: rs, first: first, began: time.Now(), done: done, place: -1}
+	c := &waiting{p: p, qs: qs, rs: rs, first: first, began: time.Now(), done: done, place: -1, routed: qs[first.place].Routed()}
+	if c.routed {
+		e.due.enter()
+	}
 	switch {
 	case ctx.Err() != nil:
 		c.gone, c.unqueued = gone(ctx), true
@@ -96,7 +100,7 @@ func (e *Engine) expect(c *waiting) (ok bool) {
 // wait is how long the call waits for its verdicts, ms.
 func (c *waiting) wait() (ms int64) {
 	for x := c.first; x != nil; x = x.next {
-		ms = max(ms, c.qs[x.place].Wait())
+		ms = max(ms, c.qs[x.place].WaitVerdict())
 	}
 	return ms
 }
@@ -116,6 +120,9 @@ func (e *Engine) Release(qs []questions.Question, rs []questions.Reply) {
 func (e *Engine) conclude(c *waiting) {
 	defer c.done()
 	defer e.rescue(c)
+	if c.routed {
+		e.due.leave()
+	}
 	var later reserving
 	for x := c.first; x != nil; {
 		next := x.next
@@ -126,6 +133,7 @@ func (e *Engine) conclude(c *waiting) {
 			x.disown()
 		case c.unqueued: // of these the writer leaves out what must not stand
 			x.next = nil
+			x.write() // what was chosen without a verdict is what is held
 			later.add(x)
 		default:
 			x.disown()
@@ -161,17 +169,17 @@ func (e *Engine) answerJudged(p *projection, q *questions.Question, r *questions
 	behind, _ := p.loop.Lag(e.now())
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	d := e.again(q, &x.Asked, r, &view{seq: x.Seq, behind: behind, folded: true}, s)
+	d := e.again(q, &x.Asked, &x.Route, r, &view{seq: x.Seq, behind: behind, folded: true}, s)
 	e.note(q, &x.Asked, r, &d, x.Index)
 	r.Opened = x.Held && !x.Asked.Renews()
 }
 
 // again answers anew what was answered before, under the same ids.
-func (e *Engine) again(q *questions.Question, a *projector.Asked, r *questions.Reply, v *view, s *scratch) (d fairshare.Answer) {
+func (e *Engine) again(q *questions.Question, a *projector.Asked, to *projector.Route, r *questions.Reply, v *view, s *scratch) (d fairshare.Answer) {
 	decision, request := r.DecisionID, r.RequestID
 	r.Reset()
 	r.DecisionID = decision
-	d = e.answer(q, a, r, v, s)
+	d = e.answer(q, a, to, r, v, s)
 	r.RequestID = request
 	return d
 }
@@ -206,6 +214,7 @@ func (e *Engine) judgeWithout(c *waiting, q *questions.Question, r *questions.Re
 	if counts {
 		// Before the fold is asked: it drops the hold when it sees the event.
 		x.fate.Store(fateLocal)
+		x.settleOn(q, r.ConnectionID)
 		if !e.locals.Add(x.local(a.Now), now) {
 			x.fate.Store(fateOpen)
 		}
@@ -233,9 +242,9 @@ func (e *Engine) viewAgain(p *projection, q *questions.Question, r *questions.Re
 	s.room(1)
 	s.alone[0] = *q
 	s.alone[0].RequestID = r.RequestID
-	seq, _ := p.state.Gather(s.alone[:], now, s.asked)
-	behind, silent := p.loop.Lag(now)
-	d = e.again(q, &s.asked[0], r, &view{seq: seq, behind: behind, silent: silent}, s)
+	v := view{seq: gather(p, s.alone[:], now, s)}
+	v.behind, v.silent = p.loop.Lag(now)
+	d = e.again(q, &s.asked[0], &s.routes[0], r, &v, s)
 	s.alone[0] = questions.Question{}
 	return d
 }

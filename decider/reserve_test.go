@@ -153,7 +153,7 @@ func TestAVerdictIsNeverLate(t *testing.T) {
 	seq, _ := r.current.Load().state.Gather([]questions.Question{q}, r.now(), asked)
 	for _, folded := range []bool{true, false} {
 		var got questions.Reply
-		r.answer(&q, &asked[0], &got, &view{seq: seq, behind: 60_000, folded: folded}, new(scratch))
+		r.answer(&q, &asked[0], nil, &got, &view{seq: seq, behind: 60_000, folded: folded}, new(scratch))
 		if got.Allow != folded || (len(got.Degraded) == 0) != folded || got.AsOf.LagMs != 60_000 {
 			t.Errorf("folded %t: %+v", folded, got)
 		}

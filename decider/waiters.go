@@ -23,6 +23,7 @@ type waiting struct {
 	place int // in the order of ends; -1 = in none
 
 	unqueued bool // the writer was not asked to take its holds
+	routed   bool // its questions are those of quota.route
 }
 
 // waiters are the calls that wait, and the one goroutine that answers them. The fold
