@@ -5,41 +5,28 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
 
 	"github.com/quotashare/quotashare/client"
 )
 
-// bodyWithin is how long a request's body may take to come. http.Server.ReadTimeout
-// would end with it what lasts longer than its request, a stream.
-const bodyWithin = 5 * time.Minute
-
 // errBody is a body that does not come, or not as HTTP has it.
 var errBody = errors.New("the body of the request cannot be read")
 
-// incoming is the body of a request while it is to come.
-type incoming struct {
-	io.ReadCloser
-	come func() // all of it has
-}
+// incoming is the body of a request. Its errors are told from those of the way to a
+// provider, which come out of the same call.
+type incoming struct{ io.ReadCloser }
 
-// limit bounds the time in which the body has to come.
-func (g *Gateway) limit(w http.ResponseWriter, r *http.Request) {
-	if r.Body == nil || r.Body == http.NoBody {
-		return
+// watch has the body's errors marked.
+func watch(r *http.Request) {
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = incoming{r.Body}
 	}
-	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(g.bodyWithin)) // no connection of a server's, in tests of others
-	r.Body = &incoming{r.Body, func() { _ = connection.SetReadDeadline(time.Time{}) }}
 }
 
 // Read implements io.Reader.
-func (b *incoming) Read(p []byte) (int, error) {
+func (b incoming) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	switch {
-	case err == io.EOF:
-		b.come()
-	case err != nil: // the bound stays: the server itself reads on, to answer
+	if err != nil && err != io.EOF {
 		err = fmt.Errorf("%w: %w", errBody, err)
 	}
 	return n, err

@@ -31,7 +31,8 @@ func TestEverythingWrongIsSaidAtOnce(t *testing.T) {
 		"https://x/v1",
 		{"id": 5, "provider": "openai", "url": "https://x/v1", "credentialFile": "/no/such/file"},
 		{"id": "f", "provider": "openai", "url": "https://x/v1", "credential": "${TWO_LINES}"},
-		{"id": "g", "provider": "openai", "url": "https://x/v1", "credential": "Bearer ${A_KEY}"}
+		{"id": "g", "provider": "openai", "url": "https://x/v1", "credential": "Bearer ${A_KEY}"},
+		{"provider": "openai", "url": "https://x/v1", "credential": "sk"}
 	]}`
 	want := strings.TrimPrefix(`
 conections is unknown: use connections
@@ -61,6 +62,7 @@ connections[4].credentialFile open /no/such/file: no such file or directory
 connections[4].id is a number, not a string
 connections[5].credential has a blank, a control character or a ${ within: it is a token, or ${NAME} and nothing else
 connections[6].credential has a blank, a control character or a ${ within: it is a token, or ${NAME} and nothing else
+connections[7].id is missing: name it as pools and plans do
 `, "\n")
 	_, err := ParseConfig([]byte(doc), environment)
 	var faults wire.Faults
@@ -174,13 +176,13 @@ func TestACredentialIsReadAgain(t *testing.T) {
 	is("second")
 	write("fifth")
 	is("fifth")
-	write("")
+	must(t, os.Remove(path))
 	is("fifth")
 	want := []string{
 		"c has nothing in it: write the credential there",
 		"c has a blank, a control character or a ${ within: it is a token, or ${NAME} and nothing else",
 		"c open " + path + ": no such file or directory",
-		"c has nothing in it: write the credential there",
+		"c open " + path + ": no such file or directory",
 	}
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Errorf("said (-want +got):\n%s", diff)

@@ -42,7 +42,7 @@ type Gateway struct {
 	pages       map[string]http.Handler
 	metrics     *metrics
 	transport   http.RoundTripper
-	bodyWithin  time.Duration
+	readWithin  time.Duration
 	calls       sync.WaitGroup // in progress
 }
 
@@ -65,7 +65,7 @@ func New(o Options) (*Gateway, error) {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 	}
-	g := &Gateway{client: o.Client, connections: connections, keys: o.Keys, log: o.Log, transport: o.Transport, bodyWithin: bodyWithin}
+	g := &Gateway{client: o.Client, connections: connections, keys: o.Keys, log: o.Log, transport: o.Transport, readWithin: readTimeout}
 	for _, c := range connections {
 		c.secret.said = func(id string, err error) {
 			o.Log.Warn("a credential cannot be read; the last one is used", "connection", id, "err", err)
@@ -103,7 +103,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	api := apiOf(r)
 	rec := g.metrics.begin(w, api)
 	defer rec.end()
-	g.limit(rec, r)
+	watch(r)
 	key, ok := g.keyOf(r)
 	if !ok {
 		drain(r)

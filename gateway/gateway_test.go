@@ -18,7 +18,9 @@ func TestAStreamIsHeldPassedAndCharged(t *testing.T) {
 	srv := httptest.NewServer(p)
 	t.Cleanup(srv.Close)
 	s := start(t, e.url, Connection{ID: "c", Provider: "kimi", URL: srv.URL + "/v1", Credential: credential})
-	resp := s.do(s.request("POST", "/v1/chat/completions", chat))
+	req := s.request("POST", "/v1/chat/completions", chat)
+	req.Header.Set("X-Api-Key", aliceToken) // which the provider would refuse
+	resp := s.do(req)
 	body := text(t, resp)
 	if resp.StatusCode != 200 || !strings.HasSuffix(body, "data: [DONE]\n\n") || strings.Contains(body, `"usage"`) {
 		t.Fatalf("%d:\n%s", resp.StatusCode, body)

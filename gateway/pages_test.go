@@ -92,6 +92,13 @@ func TestFigures(t *testing.T) {
 	req.Header.Del("Authorization")
 	s.do(req)
 	must(t, s.g.wait(within(t)))
+	early := httptest.NewRecorder()
+	rec := s.g.metrics.begin(early, 0)
+	rec.WriteHeader(http.StatusEarlyHints)
+	rec.WriteHeader(http.StatusOK)
+	rec.WriteHeader(http.StatusInternalServerError) // too late
+	rec.end()
+	metric(`quotashare_gateway_requests_total{code="200",path="other"} 1`)
 	metric("quotashare_gateway_in_flight 0")
 	metric(`quotashare_gateway_requests_total{code="200",path="/v1/chat/completions"} 1`)
 	metric(`quotashare_gateway_requests_total{code="404",path="other"} 1`)

@@ -148,7 +148,7 @@ const nowhere = "nats://127.0.0.1:1"
 type rig struct {
 	base       http.RoundTripper // to providers
 	drain      time.Duration     // 0 = 10 s
-	bodyWithin time.Duration     // 0 = as usual
+	readWithin time.Duration     // 0 = as usual
 	closed     bool              // it fails closed
 	token      string
 }
@@ -178,7 +178,7 @@ func (o rig) start(t testing.TB, broker string, connections ...Connection) *site
 		Keys: keyfile.Of(map[string]string{aliceToken: "alice", "qs-token-of-bob": "bob"}),
 	})
 	must(t, err)
-	s.g.bodyWithin = cmp.Or(o.bodyWithin, s.g.bodyWithin)
+	s.g.readWithin = cmp.Or(o.readWithin, s.g.readWithin)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	s.url = "http://" + l.Addr().String()

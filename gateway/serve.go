@@ -12,8 +12,11 @@ import (
 
 const (
 	headerTimeout = 10 * time.Second
-	idleTimeout   = 2 * time.Minute
-	maxHeader     = 256 << 10 // bytes of all headers of one request
+	// readTimeout is how long a request's body may take to come. It is none for the
+	// answer: the server takes it back when all of the body is there.
+	readTimeout = 5 * time.Minute
+	idleTimeout = 2 * time.Minute
+	maxHeader   = 256 << 10 // bytes of all headers of one request
 
 	// cutWithin is how long calls have that were cut, to be charged.
 	cutWithin = 2 * time.Second
@@ -31,6 +34,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener, drain time.Duration
 	s := &http.Server{
 		Handler:           g,
 		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       g.readWithin,
 		IdleTimeout:       idleTimeout, // no time is set for an answer: a stream may take long
 		MaxHeaderBytes:    maxHeader,
 		BaseContext:       func(net.Listener) context.Context { return calls },

@@ -209,7 +209,7 @@ func TestACallWithoutAnAnswerIsToldOfTheEnd(t *testing.T) {
 
 // TestABodyThatDoesNotCome is not waited for as long as a stream may last.
 func TestABodyThatDoesNotCome(t *testing.T) {
-	s := rig{bodyWithin: time.Millisecond}.start(t, nowhere, upstream(t, func(http.ResponseWriter, *http.Request) {
+	s := rig{readWithin: time.Millisecond}.start(t, nowhere, upstream(t, func(http.ResponseWriter, *http.Request) {
 		t.Error("the provider was called")
 	}))
 	for head, want := range map[string]string{
@@ -232,7 +232,7 @@ func TestABodyThatDoesNotCome(t *testing.T) {
 func TestAStreamLastsLongerThanItsRequestMay(t *testing.T) {
 	const most = 50 * time.Millisecond
 	f := startFlowing(t)
-	s := rig{bodyWithin: most}.start(t, nowhere, f.Connection)
+	s := rig{readWithin: most}.start(t, nowhere, f.Connection)
 	resp := s.do(s.request("POST", "/v1/chat/completions", chat))
 	f.send(t, event)
 	<-time.After(2 * most) // passing time is what this is about
@@ -240,5 +240,27 @@ func TestAStreamLastsLongerThanItsRequestMay(t *testing.T) {
 	close(f.more)
 	if body := text(t, resp); body != event+event {
 		t.Errorf("got %q", body)
+	}
+}
+
+// TestAnAnswerOfKnownLengthIsNotHeldBack either: of a stream a proxy knows by itself
+// that it is to be sent on at once.
+func TestAnAnswerOfKnownLengthIsNotHeldBack(t *testing.T) {
+	rest := make(chan struct{})
+	s := start(t, nowhere, upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "8")
+		_, _ = io.WriteString(w, "half")
+		_ = http.NewResponseController(w).Flush()
+		<-rest
+		_, _ = io.WriteString(w, "rest")
+	}))
+	resp := s.do(s.request("POST", "/v1/embeddings", "{}"))
+	half := make([]byte, 4)
+	if _, err := io.ReadFull(resp.Body, half); err != nil || string(half) != "half" {
+		t.Errorf("got %q, %v", half, err)
+	}
+	close(rest)
+	if body := text(t, resp); body != "rest" {
+		t.Errorf("and then %q", body)
 	}
 }
