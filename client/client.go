@@ -81,7 +81,17 @@ func (c *Client) write(e Event) (events.Kind, []byte, error) {
 func (c *Client) Settle(h Hold, cost Amounts) error { return c.Publish(h.Consumption(cost)) }
 
 // Release ends a hold whose request was never made. It needs key and request alone.
-func (c *Client) Release(h Hold) error { return c.Publish(release{h.APIKeyID, h.RequestID}) }
+//
+// The hold of a question that had no answer may be in the log later than this, where a
+// release would find nothing to end. It is settled with nothing instead, which the
+// engine remembers for an hour. Not so when the request had a name from its caller, who
+// may ask for it again: then the hold stands until its lease ends.
+func (c *Client) Release(h Hold) error {
+	if h.mayCome {
+		return c.Publish(h.nothing())
+	}
+	return c.Publish(release{h.APIKeyID, h.RequestID})
+}
 
 // Renew begins the lease of a hold anew, for a call that lasts longer.
 //
@@ -91,7 +101,7 @@ func (c *Client) Release(h Hold) error { return c.Publish(release{h.APIKeyID, h.
 // no other then knows of. It would also hold the whole estimate again, what was
 // published in parts included. That is how to move a call to another connection.
 func (c *Client) Renew(h Hold) error {
-	nothing := h.Consumption(Amounts{Priced: true}) // else the window's calls would not all have a price
+	nothing := h.nothing()
 	nothing.Partial = true
 	return c.Publish(nothing)
 }

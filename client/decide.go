@@ -54,6 +54,7 @@ func (c *Client) DecideBatch(ctx context.Context, list []Question) []Answer {
 // asked is one question on its way.
 type asked struct {
 	form questions.Question
+	ours bool          // the request's name is: no other will have it
 	wait time.Duration // that it may take at most; 0 = as long as there is time
 	body []byte
 	to   *Answer
@@ -69,7 +70,7 @@ func (c *Client) prepare(ctx context.Context, q *Question) (x asked, err error) 
 		return x, err
 	}
 	if x.form.Reserve && x.form.RequestID == "" {
-		x.form.RequestID = c.ids.next("r")
+		x.form.RequestID, x.ours = c.ids.next("r"), true
 	}
 	x.wait = q.MaxWait
 	x.write(ctx)
@@ -196,9 +197,9 @@ func (c *Client) answer(x *asked, r *questions.Reply, err error) {
 		c.counts.invalid.Add(1)
 		x.to.Err = bad
 	case bad != nil:
-		x.to.Decision = c.without(&x.form, fmt.Errorf("%w: %s", errEngine, bad.Message))
+		x.to.Decision = c.without(x, fmt.Errorf("%w: %s", errEngine, bad.Message))
 	case err != nil:
-		x.to.Decision = c.without(&x.form, err)
+		x.to.Decision = c.without(x, err)
 	default:
 		x.to.Decision = decision(&x.form, r)
 		c.counts.decided(&x.to.Decision)

@@ -41,7 +41,7 @@ func TestACallFromQuestionToSettlement(t *testing.T) {
 	must(t, c.Settle(first.Hold, Amounts{Tokens: 150}))
 	e.folded(c)
 	third := decide(t, c, about("r", 800))
-	if !third.Allow || third.Hold != (Hold{"alice", "c", "", "r"}) {
+	if !third.Allow || third.Hold != (Hold{APIKeyID: "alice", ConnectionID: "c", RequestID: "r"}) {
 		t.Fatalf("after its settlement: %+v", third)
 	}
 	must(t, c.Release(third.Hold))

@@ -78,12 +78,20 @@ type Hold struct {
 	ConnectionID string
 	Model        string
 	RequestID    string
+
+	// mayCome says that the question was not answered, and that its hold may reach the
+	// log after what is published about it.
+	mayCome bool
 }
 
 // Consumption returns the consumption that settles the hold.
 func (h Hold) Consumption(cost Amounts) Consumption {
 	return Consumption{APIKeyID: h.APIKeyID, ConnectionID: h.ConnectionID, Model: h.Model, RequestID: h.RequestID, Cost: cost}
 }
+
+// nothing is a consumption of it. It has a price, else the window's calls would not all
+// have one.
+func (h Hold) nothing() Consumption { return h.Consumption(Amounts{NoRequests: true, Priced: true}) }
 
 func (c Consumption) form() (events.Event, error) {
 	e := events.Event{

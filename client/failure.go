@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-
-	"github.com/quotashare/quotashare/questions"
 )
 
 // Cause is why a question has no answer. Its text is in Decision.Degraded.
@@ -50,11 +48,12 @@ func causeOf(err error) Cause {
 }
 
 // without is the decision when there is no answer.
-func (c *Client) without(q *questions.Question, err error) Decision {
-	cause := causeOf(err)
+func (c *Client) without(x *asked, err error) Decision {
+	q, cause := &x.form, causeOf(err)
 	c.counts.failed(cause, c.o.FailClosed)
 	c.sayWithout(cause, err)
 	d := Decision{Degraded: []string{string(cause)}, Detail: err.Error(), ScoreFactor: 1, Hold: holdOf(q, "")}
+	d.Hold.mayCome = q.Reserve && x.ours
 	if !c.o.FailClosed {
 		d.Allow, d.Reason, d.Status = true, ReasonFailOpen, 200
 		return d

@@ -233,6 +233,31 @@ func TestACallerGoneBeforeTheAnswerHoldsNothing(t *testing.T) {
 	p.ended(0, 0, 1)
 }
 
+// A caller may leave before the decider has written the hold. What is published about
+// it must not be of no use for being too early.
+func TestAHoldThatComesLaterHoldsNothing(t *testing.T) {
+	p := startPassing(t, func(http.ResponseWriter, *http.Request) {})
+	for _, named := range []bool{false, true} {
+		q := about("", 700)
+		if named {
+			q.RequestID = "by-its-caller"
+		}
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		d, err := p.c.Decide(gone, q)
+		must(t, err)
+		must(t, p.c.Release(d.Hold))
+		p.folded(p.c)
+		q.RequestID = d.Hold.RequestID // as the decider has it, which was asked and is slow
+		decide(t, p.c, q)
+		want := int64(0)
+		if named {
+			want = 700 // it was asked for again
+		}
+		p.expect(0, want)
+	}
+}
+
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
