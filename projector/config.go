@@ -184,7 +184,7 @@ func (s *State) foldSettings(m *events.Message, e *events.Event) *events.Rejecti
 func (o *origin) append(dst []byte) []byte {
 	dst = binary.AppendVarint(binary.AppendUvarint(dst, o.revision), o.time)
 	for _, text := range []string{o.actor, o.why} {
-		dst = append(binary.AppendUvarint(dst, uint64(len(text))), text...)
+		dst = appendText(dst, text)
 	}
 	return dst
 }

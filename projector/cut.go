@@ -23,6 +23,7 @@ func (s *State) Cut(b Batch) error {
 		s.cutConfig(b),
 		s.cutRejected(b),
 		s.cutHolds(b),
+		s.cutRoutes(b),
 		s.dedup.cut(b),
 		s.dedup.age(b, s.logTime),
 		s.settled.cut(b),
@@ -44,7 +45,7 @@ func (s *State) Committed() {
 // Unwritten is how many events with an id wait for a cut: a measure of the
 // next batch.
 func (s *State) Unwritten() int {
-	return len(s.dedup.fresh) + len(s.settled.fresh) + len(s.holds.dirty) + len(s.holds.gone) + len(s.counters.dirty) + len(s.meters.dirty) + len(s.rejected)
+	return len(s.dedup.fresh) + len(s.settled.fresh) + len(s.holds.dirty) + len(s.holds.gone) + len(s.counters.dirty) + len(s.meters.dirty) + len(s.rejected) + s.routes.unwritten()
 }
 
 // cutIDs writes the ids interned since the last cut.

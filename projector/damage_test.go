@@ -2,6 +2,7 @@ package projector_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/quotashare/quotashare/events"
@@ -108,8 +109,8 @@ func TestADamagedByteIsRefusedOrHarmless(t *testing.T) {
 	log := littleOfEverything()
 	fold(t, s, log, 1)
 	cut(t, s, whole)
-	if n := s.Holds().Open; n != 2 {
-		t.Fatalf("%d open holds, want 2", n)
+	if n, m := s.Holds().Open, len(s.Waiting()); n != 4 || m != 2 {
+		t.Fatalf("%d open holds and %d requests that wait, want 4 and 2", n, m)
 	}
 	type record struct{ key, value []byte }
 	var records []record
@@ -197,6 +198,11 @@ func littleOfEverything() []events.Message {
 		{Subject: "quota.hold", Data: []byte(`{"id":"2","apiKeyId":"a","connectionId":"c","requestId":"r2","estimate":{"tokens":7},"leaseMs":3600000,"decisionId":"2"}`)},
 		{Subject: "quota.hold", Data: []byte(`{"id":"3","apiKeyId":"b","connectionId":"d","model":"m","requestId":"r3","estimate":{"usd":1},"leaseMs":3600000,"decisionId":"3"}`)},
 		{Subject: "quota.consumption", Data: []byte(`{"apiKeyId":"a","connectionId":"c","requestId":"r2","partial":true,"cost":{"tokens":5}}`)},
+		{Subject: "quota.config.pool.q", Header: put, Data: []byte(`{"id":"q","name":"Q","provider":"kimi","connections":[{"connectionId":"e","weight":1,"maxConcurrent":1},{"connectionId":"f","weight":2,"maxConcurrent":1}],"allocations":[{"apiKeyId":"a","weight":1}]}`)},
+	}
+	route := `{"id":"%d","apiKeyId":%q,"requestId":"r%[1]d",%[3]s,"estimate":{"tokens":7},"leaseMs":3600000,"maxWaitMs":3600000,"decisionId":"%[1]d"}`
+	for i, of := range []string{`"pool":"q"`, `"pool":"q"`, `"pool":"q","model":"m"`, `"candidates":[{"connectionId":"e","score":0.5},{"connectionId":"f"}]`} {
+		log = append(log, events.Message{Subject: "quota.hold", Data: fmt.Appendf(nil, route, 10+i, []string{"a", "a", "a", "b"}[i], of)})
 	}
 	for i := range log {
 		log[i].Seq, log[i].Time = uint64(i+1), start+int64(i)

@@ -30,6 +30,7 @@ func (s *State) Digest() (Digest, error) {
 	s.digestCounters(w)
 	s.digestMeters(w)
 	s.digestHolds(w)
+	s.digestRoutes(w)
 	if err := s.settled.digest(w, s.logTime); err != nil {
 		return Digest{}, err
 	}

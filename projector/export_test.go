@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/routing"
 	"github.com/quotashare/quotashare/saturation"
 	"github.com/quotashare/quotashare/windows"
 )
@@ -174,3 +175,37 @@ func (r *Run) Renew(n uint64) {
 		}
 	}
 }
+
+// Waiting is a request that waits, for tests to compare.
+type Waiting struct {
+	Pool, Key, Model string
+	Amounts          quota.Amounts
+	Candidates       []string // those of the pool when it named none
+	Arrived          int64
+	Deadline         int64
+	First            bool // of its key
+}
+
+// Waiting returns who waits, pool by pool in the order in which keys are visited.
+func (s *State) Waiting() (list []Waiting) {
+	for _, l := range s.routes.busy {
+		last := routing.Key(0)
+		for _, w := range l.waiting() {
+			x := s.routes.tickets[w.Ticket]
+			y := Waiting{l.pool.doc.ID, x.apiKeyID, x.model, x.amounts, nil, w.Arrived, w.Deadline, w.Key != last}
+			for _, c := range x.candidates {
+				y.Candidates = append(y.Candidates, c.ConnectionID)
+			}
+			if x.candidates == nil {
+				for _, c := range l.pool.doc.Connections {
+					y.Candidates = append(y.Candidates, c.ConnectionID)
+				}
+			}
+			list, last = append(list, y), w.Key
+		}
+	}
+	return list
+}
+
+// Credits returns the routing credits of a pool, in the order of its connections.
+func (s *State) Credits(pool string) []int64 { return s.pools[pool].lane.credits }

@@ -56,10 +56,10 @@ func TestWhatTheDigestSeesOfHolds(t *testing.T) {
 	}
 }
 
-// TestDigestOfHoldsIsGolden: as TestDigestIsGolden, with two open holds, one of
-// which was lowered, and a settled request.
+// TestDigestOfHoldsIsGolden: as TestDigestIsGolden, with open holds, one of
+// which was lowered, two requests that wait, and a settled one.
 func TestDigestOfHoldsIsGolden(t *testing.T) {
-	const want = "5fe708dbbcdd098b59ad5cf148ad79296434aa69bc441fccc1126672a2e729b6"
+	const want = "1a012a2d22afb9f38e1a76cfade317890ed180f0481692c5524ba140683c6375"
 	if got := fmt.Sprintf("%x", plain(t, littleOfEverything()).Digest); got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}

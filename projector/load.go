@@ -41,6 +41,8 @@ func Load(store Reader) (*State, error) {
 		{tagPlan, s.loadConfig},
 		{tagPool, s.loadConfig},
 		{tagHold, s.loadHold},
+		{tagWaiting, s.loadWaiting},
+		{tagLane, s.loadLane},
 		{tagSettled, s.loadSettled},
 		{tagSeen, s.loadSeen},
 	} {
@@ -49,6 +51,9 @@ func Load(store Reader) (*State, error) {
 		}
 	}
 	s.newIDs = [2]ref{connTable: s.conns.len(), nameTable: s.names.len()}
+	if err := s.loaded(); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 

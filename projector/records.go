@@ -23,6 +23,8 @@ const (
 	tagSeen       = 'd' // day, bucket → id hash, time, content hash, … (merged)
 	tagHold       = 'H' // hold id → key, connection, model, amounts, end, lease
 	tagSettled    = 'S' // hour, bucket → hold id, time, … (merged)
+	tagWaiting    = 'W' // hold id → pool, place, key, model, amounts, times, candidates
+	tagLane       = 'R' // pool id → routing credits, order of the backlog
 	tagHistory    = 'h' // day, connection, key, minute → amounts (merged)
 	tagPool       = 'o' // pool id → document
 	tagPlan       = 'l' // connection id → document

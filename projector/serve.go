@@ -1,6 +1,8 @@
 package projector
 
 import (
+	"slices"
+
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/routing"
@@ -124,8 +126,9 @@ func (s *State) closeLane(l *lane) {
 		s.refuse(w)
 	}
 	if at, known := r.find(l); known {
-		r.busy = append(r.busy[:at], r.busy[at+1:]...)
+		r.busy = slices.Delete(r.busy, at, at+1)
 	}
+	r.touched = true // its connections are free for those of other pools that roam
 }
 
 // serving are the rules of a lane for its backlog.
