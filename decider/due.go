@@ -3,6 +3,7 @@ package decider
 import (
 	"context"
 	"errors"
+	"math"
 	"strconv"
 	"sync"
 	"time"
@@ -54,7 +55,11 @@ func (d *dueWriter) count(by int) {
 // run writes until the context or the projection ends.
 func (d *dueWriter) run(ctx context.Context, p *projection) error {
 	var last dueTry
+	var log logClock
 	for {
+		if !d.door.isOpen() {
+			log = logClock{}
+		}
 		if err := d.door.wait(ctx); err != nil {
 			return err
 		}
@@ -63,15 +68,39 @@ func (d *dueWriter) run(ctx context.Context, p *projection) error {
 		if last.at != at {
 			last = dueTry{at: at}
 		}
-		pause := max(at-d.e.now(), time.Until(last.again).Milliseconds())
+		pause := max(at-log.at(d.e.now()), time.Until(last.again).Milliseconds())
 		if pause <= 0 {
 			d.write(ctx, p, &last)
 			continue
 		}
-		if err := sleep(ctx, p, next, pause); err != nil {
+		folded, err := sleep(ctx, p, next, pause)
+		if err != nil {
 			return err
 		}
+		if folded {
+			log.learn(d.e.now(), p)
+		}
 	}
+}
+
+// logClock tells the log's time by ours. A clock that is a tenth of a second slow
+// would let every wait end too late to be told of. A message that is folded says how
+// far ours is ahead, and how long it was on its way; of several the least says it best.
+// The zero logClock takes both for the same.
+type logClock struct {
+	ahead int64     // ms
+	since time.Time // of the first of them; the clock may have been set meanwhile
+}
+
+func (l *logClock) at(clock int64) int64 { return clock - l.ahead }
+
+// learn looks at a message that was folded a moment ago.
+func (l *logClock) learn(clock int64, p *projection) {
+	_, logTime := p.state.At()
+	if time.Since(l.since) > time.Minute {
+		l.since, l.ahead = time.Now(), math.MaxInt64
+	}
+	l.ahead = min(l.ahead, clock-logTime)
 }
 
 // dueTry is what was written for one instant.
@@ -107,12 +136,13 @@ func (d *dueWriter) write(ctx context.Context, p *projection, t *dueTry) {
 	t.again = time.Now().Add(time.Duration(max(t.at-logTime, 1)) * time.Millisecond)
 }
 
-// sleep returns when the message of that sequence is folded, or after ms.
-func sleep(ctx context.Context, p *projection, seq uint64, ms int64) error {
+// sleep returns when the message of that sequence is folded, and says so, or after ms.
+func sleep(ctx context.Context, p *projection, seq uint64, ms int64) (folded bool, err error) {
 	within, cancel := context.WithTimeout(ctx, time.Duration(min(ms, mostDuePause))*time.Millisecond)
 	defer cancel()
-	if err := p.loop.Wait(within, seq); errors.Is(err, projector.ErrEnded) {
-		return err
+	err = p.loop.Wait(within, seq)
+	if errors.Is(err, projector.ErrEnded) {
+		return false, err
 	}
-	return ctx.Err()
+	return err == nil, ctx.Err()
 }

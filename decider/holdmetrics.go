@@ -1,6 +1,8 @@
 package decider
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quotashare/quotashare/projector"
@@ -11,6 +13,7 @@ import (
 type holdMetrics struct {
 	perMessage prometheus.Histogram
 	latency    prometheus.Histogram
+	wait       prometheus.Histogram
 	retries    prometheus.Counter
 	overflow   prometheus.Counter
 	withdrawn  prometheus.Counter
@@ -27,6 +30,10 @@ func newHoldMetrics() *holdMetrics {
 		latency: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "quotashare_hold_verdict_seconds", Help: "From the question to the fold's verdict on its hold.",
 			Buckets: prometheus.ExponentialBuckets(0.000_25, 2, 13), // to a second
+		}),
+		wait: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "quotashare_backlog_wait_seconds", Help: "From the question for a connection to its answer, of those that waited in a backlog.",
+			Buckets: prometheus.ExponentialBuckets(0.01, 3, 12), // to half an hour
 		}),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quotashare_hold_retries_total", Help: "Messages of holds written again, because the log did not acknowledge them.",
@@ -47,7 +54,7 @@ func newHoldMetrics() *holdMetrics {
 }
 
 var (
-	holdsDesc      = prometheus.NewDesc("quotashare_holds_total", "Holds of the log, by what became of them; refused and late ones were never open.", []string{"outcome"}, nil)
+	holdsDesc      = prometheus.NewDesc("quotashare_holds_total", "Holds of the log, by what became of them; refused and late ones were never open, and those that waited in a backlog were granted, timed out or left.", []string{"outcome"}, nil)
 	holdsOpenDesc  = prometheus.NewDesc("quotashare_holds_open", "Holds that are open.", nil, nil)
 	localsDesc     = prometheus.NewDesc("quotashare_local_holds_total", "Holds counted without the log, by where they came from and what became of them; of the folded ones the verdict came too late.", []string{"outcome"}, nil)
 	localsOpenDesc = prometheus.NewDesc("quotashare_local_holds_open", "Holds that count without the log.", nil, nil)
@@ -55,12 +62,13 @@ var (
 
 // collect gives the figures of all holds.
 func (m *holdMetrics) collect(ch chan<- prometheus.Metric, e *Engine, counts *projector.HoldCounts, open int) {
-	for _, c := range []prometheus.Collector{m.perMessage, m.latency, m.retries, m.overflow, m.withdrawn, m.told, m.unheard} {
+	for _, c := range []prometheus.Collector{m.perMessage, m.latency, m.wait, m.retries, m.overflow, m.withdrawn, m.told, m.unheard} {
 		c.Collect(ch)
 	}
 	for outcome, n := range map[string]uint64{
 		"opened": counts.Opened, "settled": counts.Settled, "released": counts.Released, "expired": counts.Expired,
 		"replaced": counts.Replaced, "withdrawn": counts.Withdrawn, "refused": counts.Refused, "late": counts.Late,
+		"waited": counts.Waited, "granted": counts.Granted, "timed-out": counts.TimedOut, "left": counts.Left,
 	} {
 		ch <- prometheus.MustNewConstMetric(holdsDesc, prometheus.CounterValue, float64(n), outcome)
 	}
@@ -72,4 +80,16 @@ func (m *holdMetrics) collect(ch chan<- prometheus.Metric, e *Engine, counts *pr
 		ch <- prometheus.MustNewConstMetric(localsDesc, prometheus.CounterValue, float64(n), outcome)
 	}
 	ch <- prometheus.MustNewConstMetric(localsOpenDesc, prometheus.GaugeValue, float64(local))
+}
+
+// took takes in how long a call took that has all its verdicts. What waited for a
+// connection says nothing of how fast the log is.
+func (m *holdMetrics) took(c *waiting) {
+	took := m.latency
+	for x := c.first; x != nil; x = x.next {
+		if c.routed && x.Route.Waited {
+			took = m.wait
+		}
+	}
+	took.Observe(time.Since(c.began).Seconds())
 }

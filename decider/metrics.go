@@ -75,7 +75,7 @@ var (
 	eventsDesc  = prometheus.NewDesc("quotashare_events_total", "Events of the log, by what became of them.", []string{"outcome"}, nil)
 	rejectDesc  = prometheus.NewDesc("quotashare_rejected_total", "Events that could not be folded, by reason.", []string{"reason"}, nil)
 	appliedDesc = prometheus.NewDesc("quotashare_applied_seq", "Stream sequence of the last message folded.", nil, nil)
-	natsDesc    = prometheus.NewDesc("quotashare_nats_total", "What came in on quota.decide over NATS, by what became of it.", []string{"outcome"}, nil)
+	natsDesc    = prometheus.NewDesc("quotashare_nats_total", "What came in on quota.decide and quota.route over NATS, by what became of it.", []string{"outcome"}, nil)
 	missedDesc  = prometheus.NewDesc("quotashare_blocks_missed_total", "Blocks that the list of the newest ones could not take in at once.", nil, nil)
 	rowsDesc    = prometheus.NewDesc("quotashare_decision_rows_total", "Rows of the decision log, by what became of them.", []string{"outcome"}, nil)
 	lagDesc     = prometheus.NewDesc("quotashare_fold_lag_seconds", "Age of the oldest message not yet folded.", nil, nil)
@@ -90,6 +90,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.answers.Collect(ch)
 	m.degraded.Collect(ch)
 	m.refused.Collect(ch)
+	m.engine.due.written.Collect(ch)
 	m.rebuilds.Collect(ch)
 	var counts projector.Counts
 	var seq uint64
@@ -100,6 +101,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 		counts, seq, open = p.state.Counts(), p.loop.Applied(), p.state.Holds().Open
 		lag, _ = p.loop.Lag(now)
 		collectSignals(ch, p.state.Signals(now), now)
+		collectRoutes(ch, p.state, now)
 	}
 	collectReadings(ch, &counts)
 	m.holds.collect(ch, m.engine, &counts.Holds, open)

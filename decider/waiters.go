@@ -194,7 +194,7 @@ func (w *waiters) verdict(x *pending) {
 	c := x.of
 	x.came = true
 	if c.left--; c.left == 0 && w.remove(c) {
-		w.e.metrics.holds.latency.Observe(time.Since(c.began).Seconds())
+		w.e.metrics.holds.took(c)
 		w.e.conclude(c)
 	}
 	x.disown() // by the fold
