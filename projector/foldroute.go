@@ -15,8 +15,8 @@ type Route struct {
 	Candidates   []questions.RouteCandidate // in the order in which they are to be tried
 	Waited       bool                       // it was in a backlog
 	// FreeAt is, on a block for want of room, the first instant at which there is some
-	// that nobody waits for, epoch ms; routing.Never when time alone brings none, and 0
-	// when that is not why.
+	// that nobody waits for, epoch ms: now when the wait was over just as there was;
+	// routing.Never when time alone brings none, and 0 when that is not why.
 	FreeAt int64
 }
 
@@ -104,17 +104,19 @@ func (s *State) conclude(c *chooser, v *ruling) {
 // verdict on the one depends on that it is about.
 func (s *State) fillRoute(c *chooser, v *ruling, a *Asked, r *Route, explain bool, locals *Locals) {
 	*r = Route{Candidates: c.candidates(r.Candidates[:0]), Waited: v.waited}
-	a.begin(s, c.now, locals)
-	a.roomIsKept = v.waited
 	about := ""
 	switch {
 	case c.choice.Winner >= 0:
 		about = c.of[c.choice.Winner].ConnectionID
-		if v.over {
-			a.notBefore = c.now + 1 // there is room, and not for this one: it may ask again
-		}
+	case c.choice.Gate == routing.Capacity: // it is why the others do not help
+		r.FreeAt = s.freeAt(c, locals, a)
+		about = c.firstPlace()
 	case c.w.pool == "":
 		about, _ = s.firstFree(c.w, c.now, locals, a)
+	}
+	a.begin(s, c.now, locals)
+	if a.roomIsKept = v.waited; v.over && c.choice.Winner >= 0 {
+		r.FreeAt, a.notBefore = c.now, c.now+1 // there is room, and not for this one: it may ask again
 	}
 	q := c.w.question(about, "")
 	if about == "" {
@@ -123,32 +125,52 @@ func (s *State) fillRoute(c *chooser, v *ruling, a *Asked, r *Route, explain boo
 	q.Explain = explain
 	s.gather(&q, a, a, c.w.request)
 	a.forgetShared()
-	switch verdict := a.Facts.Judge(c.now); {
-	case c.choice.Winner >= 0 && verdict.Allowed() && !v.over:
+	switch {
+	case c.choice.Winner >= 0 && !v.over && a.Facts.Judge(c.now).Allowed():
 		r.ConnectionID = about
-	case c.choice.Gate <= routing.Capacity:
-		r.FreeAt = s.freeAt(c, v)
+	case !v.room && c.choice.Gate <= routing.Capacity:
+		r.FreeAt = max(r.FreeAt, s.roomAt(v.before))
 	}
 }
 
-// freeAt is the first instant at which there is room for a wish that nobody waits
-// for.
-func (s *State) freeAt(c *chooser, v *ruling) int64 {
-	if !v.room {
-		return s.roomAt(v.before)
-	}
-	if c.choice.Winner >= 0 {
-		return c.now
+// freeAt is the first instant at which a connection lets the wish pass that only lacks
+// a place, when nothing happens but that time goes by. When others wait it is the first
+// place that is for none of them: what the rules block until then is not looked at, as
+// it would be for them as well.
+func (s *State) freeAt(c *chooser, locals *Locals, a *Asked) int64 {
+	l := c.waitsIn().lane
+	if l.backlog.Len() == 0 {
+		_, at := s.firstFree(c.w, c.now, locals, a)
+		return at
 	}
 	var rooms []int64
 	for i := range c.of {
 		if c.of[i].gate == routing.Capacity {
-			r := &c.asked[c.list[i].Pool-1].reader
-			rooms = append(rooms, routing.Rooms(r.endsAfter(c.of[i].conn, c.of[i].ConnectionID, c.now), c.list[i].MaxConcurrent)...)
+			rooms = append(rooms, routing.Rooms(c.ends(i), c.list[i].MaxConcurrent)...)
 		}
 	}
-	l := c.waitsIn().lane
 	return l.backlog.FreeAt(c.now, rooms, serving{s, l})
+}
+
+// ends returns when the holds end that take the places of the i-th candidate.
+func (c *chooser) ends(i int) []int64 {
+	r := &c.asked[c.list[i].Pool-1].reader
+	return r.endsAfter(c.of[i].conn, c.of[i].ConnectionID, c.now)
+}
+
+// firstPlace returns which of those that lack only a place has one first.
+func (c *chooser) firstPlace() (connectionID string) {
+	first := routing.Never
+	for i := range c.of {
+		if c.of[i].gate != routing.Capacity {
+			continue
+		}
+		ends := c.ends(i)
+		if at := ends[int64(len(ends))-c.list[i].MaxConcurrent]; at < first {
+			first, connectionID = at, c.of[i].ConnectionID
+		}
+	}
+	return connectionID
 }
 
 // firstFree returns the candidate that the rules let pass first, when nothing happens

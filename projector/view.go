@@ -272,12 +272,7 @@ func (s *State) gatherFacts(q *questions.Question, a *Asked, conn, allocation in
 		NoRetry:    a.verdictOnly,
 	}
 	if q.Reserve {
-		if f.RoomAt = a.notBefore; !a.roomIsKept {
-			f.RoomAt = max(f.RoomAt, s.roomAt(a.reader.without))
-		}
-		if a.places = a.reader.places(a.places[:0], a.Now); len(a.places) > 0 {
-			f.PlaceAt = a.places
-		}
+		a.gatherRoom(&f)
 	}
 	a.Pool = nil
 	if p := a.reader.p; p != nil {
@@ -288,6 +283,19 @@ func (s *State) gatherFacts(q *questions.Question, a *Asked, conn, allocation in
 	}
 	a.HeldLater = q.At != 0 && q.At < s.logTime && a.reader.heldAfter(q.At)
 	a.Facts.Gather(&f, &a.reader, a.Now)
+}
+
+// gatherRoom takes in when there is room for a hold.
+func (a *Asked) gatherRoom(f *fairshare.Question) {
+	if !a.roomIsKept {
+		f.RoomAt = a.reader.s.roomAt(a.reader.without)
+	}
+	switch a.places = a.reader.places(a.places[:0], a.Now, a.notBefore); {
+	case a.reader.p == nil:
+		f.RoomAt = max(f.RoomAt, a.notBefore)
+	case len(a.places) > 0:
+		f.PlaceAt = a.places
+	}
 }
 
 // asked returns the pool a question is about and the serving connection's
