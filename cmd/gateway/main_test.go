@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,8 +32,28 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// lines is a log. The client's connection may still say something when the client is
+// closed.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 func start(ctx context.Context, out io.Writer, env []string, args ...string) (code int, errs string) {
-	var log bytes.Buffer
+	var log lines
 	code = run(ctx, program.Process{Name: "gateway", Args: args, Env: env, Stdout: out, Stderr: &log})
 	return code, log.String()
 }
