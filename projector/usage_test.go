@@ -34,6 +34,9 @@ func (s *scene) publish(subject, body string) {
 	if strings.HasPrefix(subject, "quota.config.") {
 		m.Header = map[string][]string{"Quota-Config": {"put"}}
 	}
+	if body == "" {
+		m.Header = map[string][]string{"Quota-Config": {"delete"}}
+	}
 	var r projector.Run
 	r.Add(m)
 	if err := s.Apply(&r); err != nil {
