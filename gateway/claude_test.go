@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// claudeCode tries again as Claude Code does (code.claude.com/docs/en/llm-gateway-protocol
-// and code.claude.com/docs/en/errors): a 429 up to ten times, after the Retry-After or
-// with a growing pause; not when it would have to wait for more than a minute, and not
-// when it is told so. Its clock is a list.
+// claudeCode tries again as Claude Code does (code.claude.com/docs/en/llm-gateway-protocol):
+// a 429 up to ten times, after the Retry-After or with a growing pause; not when it would
+// have to wait for more than a minute, and not when it is told so. Its clock is a list.
 type claudeCode struct {
 	s             *site
 	deaf, patient bool // it knows no X-Should-Retry; no Retry-After is too long for it
