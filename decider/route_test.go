@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/projector"
@@ -375,5 +376,45 @@ func TestManyHaveNoFiguresOfTheirOwn(t *testing.T) {
 	}
 	if n != maxListed || got["route_series_left_out connections"] != 3 {
 		t.Errorf("%d connections have figures, %v are left out", n, got["route_series_left_out connections"])
+	}
+}
+
+// TestWhoComesLaterIsToldOfThoseBefore: there is room when those who wait now have
+// had theirs.
+func TestWhoComesLaterIsToldOfThoseBefore(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	r.lanes(1, "a")
+	first, second := routed("1"), routed("2")
+	first.LeaseMs, second.LeaseMs = 10_000, 60_000
+	r.folded(first)
+	ends := r.current.Load().state.Holds().FirstEnd
+	let := r.routing(second)
+	r.awaitQueue("alice:1")
+	got := r.route(impatient("3"))
+	if got.Allow || got.RetryAt != ends+60_000 || !strings.Contains(got.Message, "in 1 min") {
+		t.Errorf("again at %d and %q, want %d", got.RetryAt, got.Message, ends+60_000)
+	}
+	r.release("alice", "1")
+	came(t, let, "its turn")
+}
+
+// TestAHurriedRouteIsWrittenAsItWasChosen: the log need not choose again for a call
+// that is on its way.
+func TestAHurriedRouteIsWrittenAsItWasChosen(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	r.lanes(1, "a", "b")
+	for i, want := range []string{"a", "b", ""} {
+		got := r.askHurried(routed(fmt.Sprint(i)))[0]
+		if got.ConnectionID != want || got.Allow != (want != "") || !slices.Equal(got.Degraded, []string{degradedNoHold}) {
+			t.Errorf("answer %d is %+v, want %q", i, got, want)
+		}
+	}
+	r.awaitOpen(2)
+	s, err := r.js.Stream(r.within(), events.Stream)
+	r.must(err)
+	m, err := s.GetLastMsgForSubject(r.within(), "quota.hold")
+	r.must(err)
+	if e := events.Decode(&events.Message{Subject: m.Subject, Data: m.Data}, nil)[0].Event; e.ConnectionID == "" || e.Pool != "" {
+		t.Errorf("the log has %s", m.Data)
 	}
 }
