@@ -68,7 +68,7 @@ func (d *decideCmd) ask(ctx context.Context, c *client) ([]byte, error) {
 		c.http.Timeout += 2 * max(*d.MaxWait, 0) // for minSeq, and for the verdict
 	}
 	if !d.Preview {
-		return c.do(ctx, "POST", "/api/quota/decide", "application/json", d.question())
+		return c.do(ctx, "POST", "/api/quota/decide", "application/json", document(d.fields(), func(*wire.Writer) {}))
 	}
 	q := url.Values{}
 	for _, f := range d.fields() {
@@ -126,12 +126,14 @@ func isTrue(flag bool) string {
 	return ""
 }
 
-// question is the document that decide reads. A number may be sent as text.
-func (d *decideCmd) question() []byte {
+// document is a question with these fields, and what more writes. A number may be
+// sent as text.
+func document(fields []given, more func(*wire.Writer)) []byte {
 	w := wire.NewWriter(nil, wire.JSON)
 	w.Object()
+	more(&w)
 	var estimate []given
-	for _, f := range d.fields() {
+	for _, f := range fields {
 		switch unit, inside := strings.CutPrefix(f.name, estimated); {
 		case inside:
 			estimate = append(estimate, given{unit, f.value})

@@ -26,6 +26,7 @@ type cli struct {
 	Up        upCmd        `cmd:"" help:"Start everything in one process: the log, the decider and the HTTP API."`
 	Import    importCmd    `cmd:"" help:"Publish recorded traffic: a file of events, or an Azure trace."`
 	Decide    decideCmd    `cmd:"" help:"Ask whether a key may use a connection now."`
+	Route     routeCmd     `cmd:"" help:"Ask which connection a key shall use, and hold it."`
 	Release   releaseCmd   `cmd:"" help:"Give up requests that were held."`
 	Pools     poolsCmd     `cmd:"" help:"List, show, apply, export and delete pools."`
 	Plans     plansCmd     `cmd:"" help:"List, show, apply, export and delete the plans of connections."`
