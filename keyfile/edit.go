@@ -22,7 +22,7 @@ var ErrNoSuchToken = errors.New("there is no such token")
 // had again. A file or a directory that is not there is made. It waits while another
 // process changes the file.
 func Issue(path, id string, now time.Time) (token string, err error) {
-	if err := checkID(id); err != nil {
+	if err := checkNewID(id); err != nil {
 		return "", fmt.Errorf("id %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -131,7 +131,7 @@ func TestNothingFaultyIsWritten(t *testing.T) {
 	path := home(t)
 	issue(t, path, "alice")
 	want := listed(t, path)
-	for id, at := range map[string]time.Time{"": noon, "*": noon, "a\nb": noon, "\xff": noon, "old": time.Unix(0, 0)} {
+	for id, at := range map[string]time.Time{"": noon, " ": noon, " bob": noon, "bob\u00a0": noon, "*": noon, "a\nb": noon, "\xff": noon, "old": time.Unix(0, 0)} {
 		if token, err := Issue(path, id, at); err == nil || token != "" {
 			t.Errorf("%q at %s: token %q, %v", id, at, token, err)
 		}

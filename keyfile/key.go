@@ -68,6 +68,19 @@ func checkID(id string) error {
 	return quota.ValidateID(id)
 }
 
+// checkNewID refuses also what nobody means to name a key: a blank that nobody sees
+// would make it another key than the one that has the allocation. In a file it is let
+// pass, because one such key would take the tokens of all others out of force.
+func checkNewID(id string) error {
+	if err := checkID(id); err != nil {
+		return err
+	}
+	if strings.TrimSpace(id) != id {
+		return errors.New("begins or ends with a blank: name the key as its allocation does")
+	}
+	return nil
+}
+
 // parse reads a document. All its faults are one error, each with its field.
 func parse(data []byte) ([]Key, error) {
 	switch {

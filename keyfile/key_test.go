@@ -52,6 +52,7 @@ func TestFaultsNameTheirFields(t *testing.T) {
 	good := entry("alice", "a", "")
 	tests := []struct{ doc, want string }{
 		{`{"keys":[]}`, ""},
+		{`{"keys":[` + entry("bob ", "a", "") + `]}`, ""}, // it is not issued, but no reason to refuse all others
 		{"\ufeff" + ` {"keys":[` + good + `]} `, ""},
 		{`{"keys":[` + good + `,` + entry("alice", "b", "") + `]}`, ""},
 		{"", `the file is empty: one without keys is {"keys":[]}`},
