@@ -179,6 +179,7 @@ func (r *Run) Renew(n uint64) {
 // Waiting is a request that waits, for tests to compare.
 type Waiting struct {
 	Pool, Key, Model string
+	Request          [16]byte
 	Amounts          quota.Amounts
 	Candidates       []string // those of the pool when it named none
 	Arrived          int64
@@ -192,7 +193,7 @@ func (s *State) Waiting() (list []Waiting) {
 		last := routing.Key(0)
 		for _, w := range l.waiting() {
 			x := s.routes.tickets[w.Ticket]
-			y := Waiting{l.pool.doc.ID, x.apiKeyID, x.model, x.amounts, nil, w.Arrived, w.Deadline, w.Key != last}
+			y := Waiting{l.pool.doc.ID, x.apiKeyID, x.model, x.request, x.amounts, nil, w.Arrived, w.Deadline, w.Key != last}
 			for _, c := range x.candidates {
 				y.Candidates = append(y.Candidates, c.ConnectionID)
 			}
