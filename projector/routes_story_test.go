@@ -74,8 +74,12 @@ func (s *routeStory) say(line string) {
 	case words[1] == "used": // alice used 5 tokens on c by r
 		s.publish("quota.consumption", fmt.Sprintf(`{"apiKeyId":%q,"connectionId":%q,"requestId":%q,"cost":{%q:%s}}`,
 			words[0], words[5], words[7], words[3], words[2]))
-	case words[1] == "reports": // c reports 100 percent of 5h
-		s.publish("quota.saturation", fmt.Sprintf(`{"connectionId":%q,"readings":[{"window":%q,"usedPercent":%s}]}`, words[0], words[5], words[2]))
+	case words[1] == "reports": // c reports 100 percent of 5h, for some models alone
+		scope := ""
+		if len(words) > 6 {
+			scope = `,"scope":"` + words[6] + `"`
+		}
+		s.publish("quota.saturation", fmt.Sprintf(`{"connectionId":%q,"readings":[{"window":%q,"usedPercent":%s%s}]}`, words[0], words[5], words[2], scope))
 	default:
 		s.want(words)
 	}
@@ -105,7 +109,9 @@ func (s *routeStory) putPool(id string, words []string) {
 	}
 	for k := range strings.SplitSeq(keys, ", ") {
 		if key, weight, ok := strings.Cut(k, " "); ok {
-			allocations = append(allocations, fmt.Sprintf(`{"apiKeyId":%q,"weight":%s}`, key, weight))
+			weight, soft := strings.CutSuffix(weight, " soft")
+			policy := map[bool]string{false: "hard", true: "soft"}[soft]
+			allocations = append(allocations, fmt.Sprintf(`{"apiKeyId":%q,"weight":%s,"policy":%q}`, key, weight, policy))
 		}
 	}
 	s.publish("quota.config.pool."+id, fmt.Sprintf(`{"id":%q,"name":"P","provider":"custom","mode":%q,"connections":[%s],"allocations":[%s]}`,
@@ -122,7 +128,16 @@ func (s *routeStory) want(words []string) {
 	case words[3] == "on":
 		of = fmt.Sprintf(`"connectionId":%q`, words[4])
 	case strings.HasPrefix(words[4], "c"):
-		of = `"candidates":[{"connectionId":"` + strings.ReplaceAll(words[4], ",", `"},{"connectionId":"`) + `"}]`
+		of = `"candidates":[`
+		for i, c := range strings.Split(words[4], ",") {
+			id, score, scored := strings.Cut(c, "=")
+			of += strings.Repeat(",", min(i, 1)) + fmt.Sprintf(`{"connectionId":%q`, id)
+			if scored {
+				of += `,"score":` + score
+			}
+			of += "}"
+		}
+		of += "]"
 	}
 	lease, wait, estimate := time.Minute, time.Duration(0), ""
 	for rest := words[5:]; len(rest) > 0; rest = rest[2:] {
@@ -186,7 +201,11 @@ func (s *routeStory) answer(x *projector.Expected) string {
 	}
 	var list []string
 	for _, c := range r.Candidates {
-		list = append(list, strings.TrimSpace(fmt.Sprintf("%s %s", c.ConnectionID, c.Gate)))
+		of := strings.TrimSpace(c.ConnectionID + " " + c.Gate)
+		if c.HasScore {
+			of += " scored " + c.Score.String()
+		}
+		list = append(list, of)
 	}
 	if len(list) > 1 {
 		out += "; " + strings.Join(list, ", ")
