@@ -6,6 +6,8 @@ import (
 	"context"
 	"os"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/quotashare/quotashare/config"
 	"github.com/quotashare/quotashare/internal/assembly"
 	"github.com/quotashare/quotashare/internal/program"
@@ -20,6 +22,8 @@ func main() {
 
 type cli struct {
 	config.Text `embed:"" group:"Configuration"`
+
+	Version kong.VersionFlag `help:"Print the version."`
 }
 
 // run is the whole program.

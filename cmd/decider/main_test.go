@@ -30,6 +30,13 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 	}
 }
 
+func TestTheVersion(t *testing.T) {
+	var out bytes.Buffer
+	if code, errs := start(t.Context(), &out, nil, "--version"); code != program.OK || out.String() != "decider "+program.Version+"\n" {
+		t.Errorf("exit %d\n%s%s", code, &out, errs)
+	}
+}
+
 func TestHelpIsNoError(t *testing.T) {
 	var out bytes.Buffer
 	if code, errs := start(t.Context(), &out, nil, "--help"); code != program.OK || !strings.Contains(out.String(), "QUOTA_STORE_NATS_URL") {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/quotashare/quotashare/internal/assembly"
 	"github.com/quotashare/quotashare/internal/program"
 )
 
@@ -59,9 +58,7 @@ func run(ctx context.Context, p program.Process) int {
 		}
 	}
 	var c cli
-	k, err := p.Parse(&c, "Fair shares of one LLM provider account for many API keys.", kong.Vars{
-		"measures": measures(), "version": p.Name + " " + assembly.Version,
-	})
+	k, err := p.Parse(&c, "Fair shares of one LLM provider account for many API keys.", kong.Vars{"measures": measures()})
 	if err != nil {
 		return program.Report(p.Stderr, p.Name, misread(err, p))
 	}

@@ -23,9 +23,6 @@ import (
 	"github.com/quotashare/quotashare/wire"
 )
 
-// Version is that of this source, as semantic version.
-const Version = "0.1.0"
-
 // stopWithin bounds a clean end: HTTP answers in progress get most of it.
 const (
 	stopWithin = 5 * time.Second
@@ -104,7 +101,7 @@ func (r *run) follow(ctx context.Context, listener net.Listener, l *logOf, d *do
 		return err
 	}
 	engine, err := decider.New(decider.Options{
-		Conn: l.conn, Dir: filepath.Join(r.cfg.DataDir, "state"), Version: Version, PurgeAge: r.purgeAge(),
+		Conn: l.conn, Dir: filepath.Join(r.cfg.DataDir, "state"), Version: program.Version, PurgeAge: r.purgeAge(),
 		Settings: settings, Log: r.log,
 	})
 	if err != nil {
@@ -195,7 +192,7 @@ func (r *run) handler(engine *decider.Engine) (http.Handler, error) {
 			return nil, err
 		}
 	}
-	c := httpapi.Config{Engine: engine, Version: Version, Token: r.cfg.APIToken, Hosts: r.cfg.HTTPHosts, Registry: registry, Log: r.log}
+	c := httpapi.Config{Engine: engine, Version: program.Version, Token: r.cfg.APIToken, Hosts: r.cfg.HTTPHosts, Registry: registry, Log: r.log}
 	if !r.parts.Decides {
 		c.Engine = front{engine}
 		h, err := httpapi.New(c)

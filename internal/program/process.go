@@ -66,7 +66,8 @@ type helped struct{}
 var ErrHelp = errors.New("help was printed")
 
 // Parse reads the arguments into cli, a pointer to a kong grammar. Flags in the
-// group Configuration fall back to the environment. An error is ErrHelp or
+// group Configuration fall back to the environment, those of type:"switch" may stand
+// without a value, and a kong.VersionFlag prints the version. An error is ErrHelp or
 // something that Report prints.
 func (p Process) Parse(cli any, description string, more ...kong.Option) (c *kong.Context, err error) {
 	defer func() {
@@ -86,6 +87,8 @@ func (p Process) Parse(cli any, description string, more ...kong.Option) (c *kon
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Resolvers(kong.ResolverFunc(p.resolve)),
 		kong.ValueFormatter(formatHelp),
+		kong.NamedMapper("switch", onOff{}),
+		kong.Vars{"version": p.Name + " " + Version},
 	}, more...)
 	parser, err := kong.New(cli, options...)
 	if err != nil {
