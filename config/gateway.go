@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"log/slog"
+	"path/filepath"
 	"strconv"
 	"time"
 )
@@ -20,12 +22,20 @@ type Gateway struct {
 }
 
 // DefaultGateway is the configuration of a gateway that was told nothing but its
-// connections.
-func DefaultGateway() Gateway {
+// connections, and whose client waits so long for the engine. The broker is the one
+// that an engine of the same defaults runs.
+func DefaultGateway(timeout time.Duration) Gateway {
 	return Gateway{
-		StoreNATSURL: "nats://127.0.0.1:4222", HTTPAddr: "127.0.0.1:8482", KeysFile: "./data/keys.json",
-		Timeout: 250 * time.Millisecond, LogLevel: slog.LevelInfo,
+		StoreNATSURL: "nats://" + Default().NATSAddr, HTTPAddr: "127.0.0.1:8482", KeysFile: KeysFile("", ""),
+		Timeout: timeout, LogLevel: slog.LevelInfo,
 	}
+}
+
+// KeysFile returns where the clients' tokens are, for the gateway and for those who
+// issue them: in the file that was named, else in the data directory, and that is the
+// engine's unless one was named.
+func KeysFile(named, dataDir string) string {
+	return cmp.Or(named, filepath.Join(cmp.Or(dataDir, Default().DataDir), "keys.json"))
 }
 
 // GatewayText is the configuration of the gateway as it was given; "" means not given.
@@ -34,9 +44,10 @@ type GatewayText struct {
 	HTTPAddr           string `name:"http-addr" placeholder:"ADDR" help:"Where clients reach the gateway (127.0.0.1:8482)."`
 	GatewayConfig      string `placeholder:"FILE" help:"The providers' connections, as JSON."`
 	GatewayConnections string `placeholder:"JSON" help:"The same without a file: the array of connections."`
-	KeysFile           string `placeholder:"FILE" help:"The clients' tokens, from quotashare keys issue (./data/keys.json)."`
+	DataDir            string `placeholder:"DIR" help:"Where keys.json is, unless --keys-file says so; nothing else is kept there (./data)."`
+	KeysFile           string `placeholder:"FILE" help:"The clients' tokens, from quotashare keys issue (keys.json in the data directory)."`
 	DecideTimeout      string `placeholder:"TIME" help:"How long a request waits for the engine's answer (250ms)."`
-	FailClosed         string `placeholder:"BOOL" help:"Whether a request without an answer is blocked instead of passed: true or false (false)."`
+	FailClosed         string `type:"switch" help:"A request without an answer is blocked instead of passed; or =true, =false (false)."`
 	APIToken           string `name:"api-token" placeholder:"TOKEN" help:"What the engine asks for beyond its own machine, and what shows /metrics to other machines."`
 	LogLevel           string `placeholder:"LEVEL" help:"debug, info, warn or error (info)."`
 }
@@ -49,7 +60,9 @@ func (t GatewayText) Parse(g Gateway) (Gateway, error) {
 	p.text(t.HTTPAddr, &g.HTTPAddr)
 	p.text(t.GatewayConfig, &g.File)
 	p.text(t.GatewayConnections, &g.Connections)
-	p.text(t.KeysFile, &g.KeysFile)
+	if t.KeysFile != "" || t.DataDir != "" {
+		g.KeysFile = KeysFile(t.KeysFile, t.DataDir)
+	}
 	p.text(t.APIToken, &g.APIToken)
 	p.duration("decide-timeout", t.DecideTimeout, &g.Timeout)
 	p.flag("fail-closed", t.FailClosed, &g.FailClosed)

@@ -16,9 +16,6 @@ import (
 	"github.com/quotashare/quotashare/wire"
 )
 
-// DefaultPath is where programs look for the file when nothing is said.
-const DefaultPath = "./data/keys.json"
-
 // Key is one token of an API key; the token itself is nowhere.
 type Key struct {
 	ID        string    // of the API key

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -40,6 +41,8 @@ func main() {
 
 type cli struct {
 	config.GatewayText `embed:"" group:"Configuration"`
+
+	Version kong.VersionFlag `help:"Print the version."`
 }
 
 // run is the whole program.
@@ -57,7 +60,7 @@ func run(ctx context.Context, p program.Process) int {
 
 // configure reads everything and says all that is wrong with it.
 func configure(t config.GatewayText, getenv func(string) string) (config.Gateway, gateway.Config, error) {
-	cfg, err := t.Parse(config.DefaultGateway())
+	cfg, err := t.Parse(config.DefaultGateway(client.DefaultTimeout))
 	var faults config.Faults
 	if err != nil && !errors.As(err, &faults) {
 		return cfg, gateway.Config{}, err

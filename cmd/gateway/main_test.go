@@ -161,9 +161,46 @@ func TestConnectionsThatAreMissingOrTwice(t *testing.T) {
 	}
 }
 
+// TestFailClosedMayStandAlone: it reads as a flag that turns something on, which must
+// not take the next flag for its value.
+func TestFailClosedMayStandAlone(t *testing.T) {
+	for _, tt := range []struct {
+		env  string
+		args []string
+		want string // of the flag
+	}{
+		{"", nil, ""},
+		{"", []string{"--fail-closed"}, "true"},
+		{"", []string{"--fail-closed", "--http-addr", "127.0.0.1:1"}, "true"},
+		{"", []string{"--fail-closed=false", "--http-addr", "127.0.0.1:1"}, "false"},
+		{"", []string{"--fail-closed", "false", "--http-addr", "127.0.0.1:1"}, "false"},
+		{"", []string{"--fail-closed", "true"}, "true"},
+		{"", []string{"--fail-closed=perhaps"}, "perhaps"}, // a fault, with the others
+		{"false", nil, "false"},
+		{"false", []string{"--fail-closed"}, "true"},
+		{"true", []string{"--fail-closed=false"}, "false"},
+	} {
+		var c cli
+		p := program.Process{Name: "gateway", Args: tt.args, Env: []string{"QUOTA_FAIL_CLOSED=" + tt.env}, Stdout: io.Discard, Stderr: io.Discard}
+		if _, err := p.Parse(&c, ""); err != nil || c.FailClosed != tt.want || len(tt.args) > 2 && c.HTTPAddr != "127.0.0.1:1" {
+			t.Errorf("%s %v: %q, address %q, %v", tt.env, tt.args, c.FailClosed, c.HTTPAddr, err)
+		}
+	}
+	if code, errs := start(t.Context(), io.Discard, nil, "--fail-closed", "perhaps"); code != program.Usage || !strings.Contains(errs, "unexpected argument perhaps") {
+		t.Errorf("exit %d\n%s", code, errs)
+	}
+}
+
+func TestTheVersion(t *testing.T) {
+	var out bytes.Buffer
+	if code, errs := start(t.Context(), &out, nil, "--version"); code != program.OK || out.String() != "gateway "+program.Version+"\n" {
+		t.Errorf("exit %d\n%s%s", code, &out, errs)
+	}
+}
+
 func TestHelpIsNoError(t *testing.T) {
 	var out bytes.Buffer
-	if code, errs := start(t.Context(), &out, nil, "--help"); code != program.OK || !strings.Contains(out.String(), "QUOTA_GATEWAY_CONFIG") {
+	if code, errs := start(t.Context(), &out, nil, "--help"); code != program.OK || !strings.Contains(out.String(), "QUOTA_GATEWAY_CONFIG") || strings.Contains(out.String(), "--fail-closed=") {
 		t.Errorf("exit %d\n%s%s", code, &out, errs)
 	}
 }

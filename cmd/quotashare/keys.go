@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,10 +27,11 @@ type keysCmd struct {
 
 // keysFile is where the tokens are.
 type keysFile struct {
-	KeysFile string `placeholder:"FILE" help:"Where the gateway has the tokens, as hashes (./data/keys.json)."`
+	KeysFile string `placeholder:"FILE" help:"Where the gateway has the tokens, as hashes (keys.json in the data directory)."`
+	DataDir  string `placeholder:"DIR" help:"The data directory, of the gateway too (./data)."`
 }
 
-func (k *keysFile) path() string { return cmp.Or(k.KeysFile, keyfile.DefaultPath) }
+func (k *keysFile) path() string { return config.KeysFile(k.KeysFile, k.DataDir) }
 
 type keysIssueCmd struct {
 	ID       string `required:"" placeholder:"KEY" help:"The id of the API key, as in allocations."`
