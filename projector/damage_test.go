@@ -1,6 +1,8 @@
 package projector_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"testing"
@@ -57,6 +59,14 @@ func TestStoresOfOtherMakingAreRefused(t *testing.T) {
 		{"a request settled in an hour to come", meterRecord("S\x00\x07\x96\x50\x00\x00", nil), projector.ErrCorrupt},
 		{"a request settled in its hour", meterRecord("S\x00\x07\x96\x4f\x00\x00", nil), nil},
 		{"an entry cut short", meterRecord("S\x00\x07\x96\x4f\x00\x00", make([]byte, 19)), projector.ErrCorrupt},
+		{"a wait of no pool", waitRecord("q", nil), projector.ErrCorrupt},
+		{"a wait in no order", waitRecord("p", nil), projector.ErrCorrupt},
+		{"a wait as there may be", waitRecord("p", lane(0, 1, 1)), nil},
+		{"credits of another pool", meterRecord("Rp", lane(0, 2, 0)), projector.ErrCorrupt},
+		{"credits that do not sum to 0", meterRecord("Rp", lane(2, 1, 0)), projector.ErrCorrupt},
+		{"credits of no pool", meterRecord("Rq", lane(0, 1, 0)), projector.ErrCorrupt},
+		{"an order of nobody", meterRecord("Rp", lane(0, 1, 1)), projector.ErrCorrupt},
+		{"credits as there may be", meterRecord("Rp", lane(0, 1, 0)), nil},
 		{"half a pool", func(_ projector.Store, b projector.Batch) error { return b.Set([]byte("ox"), []byte(`1{"name"`)) }, projector.ErrCorrupt},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -82,6 +92,10 @@ func smallStore(t *testing.T) projector.Store {
 			Subject: "quota.consumption", Seq: 2, Time: start,
 			Data: []byte(`{"id":"1","apiKeyId":"a","connectionId":"c","provider":"kimi","model":"m","cost":{"tokens":5}}`),
 		},
+		{
+			Subject: "quota.config.pool.p", Seq: 3, Time: start, Header: map[string][]string{"Quota-Config": {"put"}},
+			Data: []byte(`{"id":"p","name":"P","provider":"custom","connectionIds":["d"]}`),
+		},
 	}, 1)
 	cut(t, s, store)
 	return store
@@ -89,6 +103,30 @@ func smallStore(t *testing.T) projector.Store {
 
 func meterRecord(key string, value []byte) func(projector.Store, projector.Batch) error {
 	return func(_ projector.Store, b projector.Batch) error { return b.Set([]byte(key), value) }
+}
+
+// waitRecord puts a request of key 1 that waits for a pool, and its order.
+func waitRecord(pool string, order []byte) func(projector.Store, projector.Batch) error {
+	value := append([]byte{byte(len(pool))}, pool...)
+	value = append(value, 1, 2, 0, 2, 0, 0, 0) // number, key, no model, amounts
+	value = binary.AppendVarint(value, start)
+	value = binary.AppendVarint(value, start+1)
+	value = append(value, 2) // lease
+	value = append(value, make([]byte, 17)...)
+	return func(_ projector.Store, b projector.Batch) error {
+		err := b.Set([]byte("W0123456789abcdef"), value)
+		if order != nil {
+			err = errors.Join(err, b.Set([]byte("Rp"), order))
+		}
+		return err
+	}
+}
+
+// lane is a record of so many credits, all of them this one, and of so many keys.
+func lane(credit byte, n, keys int) []byte {
+	value := append([]byte{byte(n)}, bytes.Repeat([]byte{credit}, n)...)
+	value = append(value, 0, 0, byte(keys)) // nothing given, not asked
+	return append(value, bytes.Repeat([]byte{2, 0}, keys)...)
 }
 
 // head is a meter's record with nothing but a number.

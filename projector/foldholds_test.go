@@ -243,7 +243,8 @@ func TestATrialSeesWhatIsHeld(t *testing.T) {
 func TestHoldsAreReadWhileTheyChange(t *testing.T) {
 	s := newScene(t)
 	s.plan("c0", "tokens", "hourly", "1000")
-	s.pool(`"c0","c1"`, `,"allocations":[{"apiKeyId":"k0","weight":1,"policy":"hard"},{"apiKeyId":"*","weight":1}]`)
+	s.publish("quota.config.pool.p", `{"id":"p","name":"P","provider":"custom","connections":[{"connectionId":"c0","maxConcurrent":2},{"connectionId":"c1","maxConcurrent":1}],`+
+		`"allocations":[{"apiKeyId":"k0","weight":1,"policy":"hard"},{"apiKeyId":"*","weight":1}]}`)
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
 	for _, read := range []func(i int){
@@ -255,6 +256,15 @@ func TestHoldsAreReadWhileTheyChange(t *testing.T) {
 			asked[0].Facts.Decide(asked[0].Now)
 		},
 		func(int) { s.Usage("p", start) },
+		func(i int) {
+			var a projector.Asked
+			var r projector.Route
+			s.GatherRoute(&questions.Question{APIKeyID: "k0", Pool: "p", Reserve: true, RequestID: fmt.Sprint("r", i%9)}, start+int64(i), &a, &r)
+			s.InFlight(func(string, int64, int64) bool { return s.Due() > 0 })
+			for b := range s.Backlogs {
+				_ = b.Waiting
+			}
+		},
 		func(i int) { s.HoldOpen("k0", fmt.Sprint("r", i%9)); s.State.Holds() },
 	} {
 		readers.Go(func() {
@@ -272,6 +282,7 @@ func TestHoldsAreReadWhileTheyChange(t *testing.T) {
 		key, request, conn := fmt.Sprint("k", i%4), fmt.Sprint("r", i%9), fmt.Sprint("c", i%3)
 		s.now += int64(i % 2)
 		s.hold(key, request, conn, 5+i%50, fmt.Sprintf(`"tokens":%d`, i%7*300))
+		s.route(key, request+" too", `"pool":"p","maxWaitMs":9`)
 		if i%3 > 0 {
 			s.publish("quota.consumption", fmt.Sprintf(`{"apiKeyId":%q,"connectionId":%q,"requestId":%q,"partial":%t,"cost":{"tokens":1}}`, key, conn, request, i%3 == 1))
 		}

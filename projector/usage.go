@@ -44,6 +44,7 @@ type usageSheet struct {
 	now      int64
 	facts    fairshare.Facts // of one row after the other
 	rest     unlisted
+	backlog  usage.Backlog
 	snapshot *usage.Snapshot
 	rows     map[ref]int // by key, the places in snapshot.Keys
 }
@@ -65,7 +66,7 @@ func (s *State) usageSheetOf(poolID string, unlisted []keyUse) *usageSheet {
 	for i, k := range x.shown {
 		others[i] = k.key
 	}
-	x.excerpt = s.excerptOf(p, others)
+	x.excerpt, x.backlog = s.excerptOf(p, others), s.backlogOf(p)
 	return x
 }
 
@@ -77,8 +78,9 @@ func (x *usageSheet) fill(ctx context.Context, clock int64, unlisted int) error 
 	x.snapshot = &usage.Snapshot{
 		PoolID: doc.ID, GeneratedAt: clock, AsOf: questions.AsOf{Seq: x.pos.Seq, Time: x.now},
 		Mode: doc.Mode, Enforcing: x.enforces(x.pool, x.now), Threshold: x.settings.doc.SaturationThreshold(),
-		Unlisted: unlisted,
+		Unlisted: unlisted, Backlog: x.backlog,
 	}
+	x.addFlights()
 	x.rows = make(map[ref]int, len(x.keys))
 	x.addSignals()
 	all := x.addPool()
