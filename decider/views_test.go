@@ -1,14 +1,18 @@
 package decider
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/usage"
 )
 
@@ -57,5 +61,48 @@ func TestUsageIsNotMadeForOneWhoHasLeft(t *testing.T) {
 	now := r.now()
 	if _, err := r.History(gone, usage.Query{PoolID: "p", From: now - now%60_000 - 60_000, To: now - now%60_000 + 60_000, StepMs: 60_000}); !errors.Is(err, context.Canceled) {
 		t.Errorf("history: %v", err)
+	}
+}
+
+// TestUsageShowsWhatIsInFlight, and who waits.
+func TestUsageShowsWhatIsInFlight(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	r.lanes(1, "a", "b")
+	for _, request := range []string{"1", "2"} {
+		r.folded(routed(request))
+	}
+	bob := routed("3")
+	bob.APIKeyID = "bob"
+	var answers []<-chan questions.Reply
+	for i, q := range []questions.Question{bob, routed("4"), routed("5")} {
+		answers = append(answers, r.routing(q))
+		r.awaitQueue([][]string{{"bob:1"}, {"alice:1", "bob:1"}, {"alice:2", "bob:1"}}[i]...)
+	}
+	u, err := r.Usage(r.within(), "p")
+	r.must(err)
+	want := []usage.Flight{{ConnectionID: "a", InFlight: 1, MaxConcurrent: 1}, {ConnectionID: "b", InFlight: 1, MaxConcurrent: 1}}
+	if !slices.Equal(want, u.Flights) {
+		t.Errorf("in flight are %+v, want %+v", u.Flights, want)
+	}
+	counts := map[string]int{}
+	for _, k := range u.Backlog.Keys {
+		counts[k.APIKeyID] = k.Waiting
+	}
+	inOrder := slices.IsSortedFunc(u.Backlog.Keys, func(a, b usage.Wait) int {
+		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.APIKeyID, b.APIKeyID))
+	})
+	if u.Backlog.Waiting != 3 || !inOrder || !maps.Equal(counts, map[string]int{"alice": 2, "bob": 1}) {
+		t.Errorf("waiting are %+v", u.Backlog)
+	}
+	for _, request := range []string{"1", "2", "3", "4"} {
+		for _, key := range []string{"alice", "bob"} {
+			r.release(key, request)
+		}
+	}
+	for _, answer := range answers {
+		came(t, answer, "its turn")
+	}
+	if u, err = r.Usage(r.within(), "p"); err != nil || u.Backlog.Waiting != 0 || u.Flights[0].InFlight+u.Flights[1].InFlight != 1 {
+		t.Errorf("at the end: %v, %+v, %+v", err, u.Flights, u.Backlog)
 	}
 }

@@ -26,7 +26,7 @@ func (s *State) backlogOf(p *pool) (b usage.Backlog) {
 			wait.Since = w.Arrived
 			break
 		}
-		
+		b.Waiting += t.Waiting
 		b.Keys = append(b.Keys, wait)
 	}
 	slices.SortFunc(b.Keys, func(a, b usage.Wait) int {

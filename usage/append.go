@@ -32,6 +32,13 @@ func (s *Snapshot) Append(dst []byte) []byte {
 		w.signal(&s.Signals[i])
 	}
 	w.End()
+	w.Name("connections")
+	w.Array()
+	for i := range s.Flights {
+		w.flight(&s.Flights[i])
+	}
+	w.End()
+	w.backlog(&s.Backlog)
 	w.Name("keys")
 	w.Array()
 	for i := range s.Keys {
@@ -91,6 +98,32 @@ func (w *writer) dimension(s *Snapshot, d *Dimension) {
 	w.Object()
 	w.rate("perSecond", d.Burn.Rate, d.Unit)
 	w.int("timeToExhaustionMs", d.Burn.ExhaustionMs, d.Burn.HasExhaustion)
+	w.End()
+	w.End()
+}
+
+func (w *writer) flight(f *Flight) {
+	w.Object()
+	w.text("connectionId", f.ConnectionID)
+	w.int("inFlight", f.InFlight, true)
+	w.int("maxConcurrent", f.MaxConcurrent, f.MaxConcurrent > 0)
+	w.End()
+}
+
+func (w *writer) backlog(b *Backlog) {
+	w.Name("backlog")
+	w.Object()
+	w.int("waiting", int64(b.Waiting), true)
+	w.Name("keys")
+	w.Array()
+	for i := range b.Keys {
+		k := &b.Keys[i]
+		w.Object()
+		w.text("apiKeyId", k.APIKeyID)
+		w.int("waiting", int64(k.Waiting), true)
+		w.instant("since", k.Since)
+		w.End()
+	}
 	w.End()
 	w.End()
 }

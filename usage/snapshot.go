@@ -25,6 +25,8 @@ type Snapshot struct {
 	// Signals are what providers say, in the order of the pool's connections and
 	// then of windows and scopes.
 	Signals []Signal
+	Flights []Flight // in the order of the pool's connections
+	Backlog Backlog
 	// Keys are the pool's allocations in its order, then the keys without one of
 	// their own, the most used first and at most MaxUnlisted of them.
 	Keys []Key
@@ -58,6 +60,29 @@ type Connection struct {
 	ResetAt       int64 // of the provider's reading, epoch ms; 0 = unknown
 	Observed      int64 // when the provider said it, epoch ms; 0 = no signal
 	Split
+}
+
+// Flight is what is in flight on one connection.
+type Flight struct {
+	ConnectionID  string
+	InFlight      int64 // open holds, of whatever key
+	MaxConcurrent int64 // how many it takes at a time; 0 = as many as come
+}
+
+// MaxWaiting is how many keys a Backlog shows at most.
+const MaxWaiting = 100
+
+// Backlog is who waits for a connection of the pool.
+type Backlog struct {
+	Waiting int    // requests
+	Keys    []Wait // of whom, who has waited longest first, and at most MaxWaiting
+}
+
+// Wait is what waits of one key.
+type Wait struct {
+	APIKeyID string
+	Waiting  int
+	Since    int64 // when the first of them came, log time, epoch ms
 }
 
 // Key is one row of the pool and what a decision about it would be, asked now

@@ -100,6 +100,8 @@ func full() *Snapshot {
 			{ConnectionID: "c2", Window: quota.Weekly, Scope: "opus", Observed: noon - 3, Known: true, Used: 104_000_000},
 			{ConnectionID: "c2", Window: quota.Rate, Observed: noon - 2},
 		},
+		Flights:  []Flight{{ConnectionID: "c1", InFlight: 2, MaxConcurrent: 3}, {ConnectionID: "c2"}},
+		Backlog:  Backlog{Waiting: 3, Keys: []Wait{{APIKeyID: "a", Waiting: 2, Since: noon - 1}, {APIKeyID: "x", Waiting: 1, Since: noon}}},
 		Unlisted: 3, TokensPerSecond: 12_500_001,
 	}
 }
