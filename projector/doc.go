@@ -22,8 +22,11 @@
 // million (connection, key) pairs cost the garbage collector nothing. What
 // providers say is in meters (see saturation.Meter), of which a connection has a
 // few: every consumption goes to those of its connection, so that a decision finds
-// the part that each key has of what the provider counts. The
-// store keeps the same as records; their layout is in docs/format/state.md. What
-// was used by the minute is in the store alone, but for what it does not have yet;
+// the part that each key has of what the provider counts. A pool has a lane: whose
+// turn it is among its connections, and the requests that wait for one of them. Lanes
+// are looked at before the events of a message and after them, and only where something
+// changed that somebody may wait for; State.Due says when time alone would change
+// something. The store keeps the same as records; their layout is in
+// docs/format/state.md. What was used by the minute is in the store alone, but for what it does not have yet;
 // Loop.History puts the two together without waiting for a commit.
 package projector

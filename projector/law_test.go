@@ -124,7 +124,7 @@ func TestOneLawManyPaths(t *testing.T) {
 // on from wherever the store then is.
 func TestCrashesLoseNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		log := histories(30).Draw(t, "log")
+		log := rapid.OneOf(histories(30), routed(40)).Draw(t, "log")
 		want := plain(t, log)
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		fs := vfs.NewCrashableMem()
@@ -170,13 +170,15 @@ func TestSentAgainIsFoldedOnce(t *testing.T) {
 		for i := range rapid.IntRange(1, 20).Draw(t, "events") {
 			clock += rapid.Int64Range(0, 40_000).Draw(t, "gap")
 			e := says(t, clock)
-			switch rapid.IntRange(0, 3).Draw(t, "kind") {
+			switch rapid.IntRange(0, 4).Draw(t, "kind") {
 			case 0:
 				e = usage(t, events.Consumption, clock)
 			case 1:
 				e = hold(t)
 			case 2:
 				e = release(t)
+			case 3:
+				e = routedHold(t, uint64(i), 0)
 			}
 			e.ID = strconv.Itoa(i)
 			m := events.Message{Subject: "quota." + subjectOf[e.Kind], Time: clock, Data: events.AppendJSON(nil, &e)}
