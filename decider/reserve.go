@@ -29,10 +29,10 @@ func (l *reserving) add(x *pending) {
 }
 
 // holds reports whether a question that the view answered so is one for the fold.
-// A block is one when waiting may help, or when there is a hold that the verdict would
-// end.
+// A block is one when waiting may help, or when there is a hold or a place in a backlog
+// that the verdict would end.
 func holds(p *projection, q *questions.Question, r *questions.Reply) bool {
-	return q.Reserve && r.Err == nil && (r.Allow || mayWait(q, r) || p.state.HoldOpen(q.APIKeyID, q.RequestID))
+	return q.Reserve && r.Err == nil && (r.Allow || mayWait(q, r) || p.state.HoldOpen(q.APIKeyID, q.RequestID) || p.state.Waits(q.APIKeyID, q.RequestID))
 }
 
 // reserve brings the holds into the log. All are queued together, so that they are

@@ -418,3 +418,61 @@ func TestAHurriedRouteIsWrittenAsItWasChosen(t *testing.T) {
 		t.Errorf("the log has %s", m.Data)
 	}
 }
+
+// TestABlockEndsAWait: who asks again and is refused waits no more.
+func TestABlockEndsAWait(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	r.lanes(1, "a")
+	r.folded(routed("1"))
+	let := r.routing(routed("2"))
+	r.awaitQueue("alice:1")
+	if got := r.route(impatient("2")); got.Allow || got.Reason != "capacity" || len(got.Degraded) > 0 {
+		t.Errorf("answered %+v", got)
+	}
+	if got, _ := came(t, let, "its end"); got.Allow || r.queue() != nil {
+		t.Errorf("the first of them is answered %+v, %v wait", got, r.queue())
+	}
+}
+
+// TestWhoWaitsAtTheEndIsAnswered, and waits no more in the log.
+func TestWhoWaitsAtTheEndIsAnswered(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	a, b := start(t, nc, t.TempDir()+"/a", nil), start(t, nc, t.TempDir()+"/b", nil)
+	a.lanes(1, "a")
+	a.folded(routed("1"))
+	answer := a.routing(routed("2"))
+	b.awaitQueue("alice:1")
+	a.stop()
+	if got, _ := came(t, answer, "the end"); got.Allow || got.Reason != "capacity" || !slices.Equal(got.Degraded, []string{degradedNoHold}) {
+		t.Errorf("answered %+v", got)
+	}
+	b.awaitQueue()
+}
+
+// TestDecidersWriteTheSame: what falls due is said once, however many say it.
+func TestDecidersWriteTheSame(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	a, b := start(t, nc, t.TempDir()+"/a", nil), start(t, nc, t.TempDir()+"/b", nil)
+	a.lanes(1, "a")
+	first := routed("1")
+	first.LeaseMs = 500
+	a.folded(first)
+	b.level(a)
+	one := a.routing(routed("2"))
+	b.awaitQueue("alice:1")
+	two := b.routing(routed("3"))
+	a.awaitQueue("alice:2")
+	came(t, one, "the end of the lease")
+	a.release("alice", "2")
+	came(t, two, "its turn")
+	s, err := a.js.Stream(a.within(), events.Stream)
+	a.must(err)
+	m, err := s.GetLastMsgForSubject(a.within(), "quota.due")
+	a.must(err)
+	if id := m.Header.Get(events.HeaderMsgID); !strings.HasPrefix(id, "due-") || string(m.Data) != "{}" {
+		t.Errorf("the message has id %q and says %s", id, m.Data)
+	}
+	if n := a.written("quota.due"); n > 3 {
+		t.Errorf("%d messages for one lease", n)
+	}
+}

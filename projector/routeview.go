@@ -51,6 +51,14 @@ func (s *State) Due() int64 {
 	return s.routes.due
 }
 
+// Waits reports whether that request waits for a connection.
+func (s *State) Waits(apiKeyID, requestID string) bool {
+	request := requestOf(apiKeyID, requestID)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.routes.byRequest[request] != nil
+}
+
 // BacklogStats are figures of the requests of a key that wait for a connection of a
 // pool.
 type BacklogStats struct {
