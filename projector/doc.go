@@ -27,6 +27,7 @@
 // are looked at before the events of a message and after them, and only where something
 // changed that somebody may wait for; State.Due says when time alone would change
 // something. The store keeps the same as records; their layout is in
-// docs/format/state.md. What was used by the minute is in the store alone, but for what it does not have yet;
-// Loop.History puts the two together without waiting for a commit.
+// docs/format/state.md. What was used by the minute is in the store alone, but for
+// what it does not have yet; Loop.History puts the two together without waiting for a
+// commit.
 package projector

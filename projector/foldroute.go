@@ -112,7 +112,7 @@ func (s *State) fillRoute(c *chooser, v *ruling, a *Asked, r *Route, explain boo
 		r.FreeAt = s.freeAt(c, locals, a)
 		about = c.firstPlace()
 	case c.w.pool == "":
-		about, _ = s.firstFree(c.w, c.now, locals, a)
+		about, _ = s.firstFree(c.w, c.now, locals, a, mostSearched)
 	}
 	a.begin(s, c.now, locals)
 	if a.roomIsKept = v.waited; v.over && c.choice.Winner >= 0 {
@@ -140,7 +140,7 @@ func (s *State) fillRoute(c *chooser, v *ruling, a *Asked, r *Route, explain boo
 func (s *State) freeAt(c *chooser, locals *Locals, a *Asked) int64 {
 	l := c.waitsIn().lane
 	if l.backlog.Len() == 0 {
-		_, at := s.firstFree(c.w, c.now, locals, a)
+		_, at := s.firstFree(c.w, c.now, locals, a, mostSearched)
 		return at
 	}
 	var rooms []int64
@@ -173,10 +173,16 @@ func (c *chooser) firstPlace() (connectionID string) {
 	return connectionID
 }
 
+// mostSearched is how many of a caller's own candidates a reply looks at for the one
+// that comes free first. To find out when a block ends takes as long as ten decisions,
+// and the fold waits meanwhile.
+const mostSearched = 64
+
 // firstFree returns the candidate that the rules let pass first, when nothing happens
 // but that time goes by, and the instant: the first candidate and routing.Never when
-// it is none. Of a wish for a pool it names none.
-func (s *State) firstFree(w *wish, now int64, locals *Locals, a *Asked) (connectionID string, at int64) {
+// it is none. Of a wish for a pool it names none; of many candidates it looks at most
+// at so many.
+func (s *State) firstFree(w *wish, now int64, locals *Locals, a *Asked, most int) (connectionID string, at int64) {
 	at = routing.Never
 	a.begin(s, now, locals)
 	a.roomIsKept = true
@@ -196,7 +202,7 @@ func (s *State) firstFree(w *wish, now int64, locals *Locals, a *Asked) (connect
 		return "", at
 	}
 	connectionID = w.candidates[0].ConnectionID
-	for _, c := range w.candidates {
+	for _, c := range w.candidates[:min(most, len(w.candidates))] {
 		if ask(c.ConnectionID) {
 			connectionID = c.ConnectionID
 		}

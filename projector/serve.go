@@ -154,6 +154,6 @@ func (x serving) Passes(w *routing.Waiter) (ok bool, at int64) {
 	if s.routes.chooser.choose(s, y, s.logTime, nil).Winner >= 0 {
 		return true, s.logTime
 	}
-	_, at = s.firstFree(y, s.logTime, nil, &s.judging)
+	_, at = s.firstFree(y, s.logTime, nil, &s.judging, len(y.candidates))
 	return false, at
 }
