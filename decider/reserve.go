@@ -215,7 +215,7 @@ func (e *Engine) judgeWithout(c *waiting, q *questions.Question, r *questions.Re
 		// Before the fold is asked: it drops the hold when it sees the event.
 		x.fate.Store(fateLocal)
 		x.settleOn(q, r.ConnectionID)
-		if !e.locals.Add(x.local(a.Now), now) {
+		if !p.state.Hold(x.local(a.Now), now) {
 			x.fate.Store(fateOpen)
 		}
 	}

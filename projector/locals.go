@@ -158,14 +158,31 @@ func (l *Locals) Add(h *LocalHold, now int64) bool {
 	return true
 }
 
-// Hear counts a hold that another process let pass, unless the log has it already.
-// It reports whether there was room. Of an event that the fold has seen, the hold
-// that it opened may be over by now.
+// Hear counts a hold that another process let pass, unless the log has it already. It
+// reports whether there was room. Of an event that the fold has seen, the hold that it
+// opened may be over by now.
 func (s *State) Hear(h *LocalHold, now int64) bool {
+	s.mu.Lock() // so that the fold does not see the event in between
+	defer s.mu.Unlock()
 	request := requestOf(h.APIKeyID, h.RequestID)
-	s.mu.RLock() // so that the fold does not see the event in between
-	defer s.mu.RUnlock()
-	return s.holds.byID[request] != 0 || s.Locals.seen.has(h.ID) || s.Locals.Add(h, now)
+	return s.holds.byID[request] != 0 || s.Locals.seen.has(h.ID) || s.over(request) || s.Locals.Add(h, now)
+}
+
+// Hold counts a hold that this process let pass without a verdict. It reports whether
+// it counts.
+func (s *State) Hold(h *LocalHold, now int64) bool {
+	s.mu.Lock() // so that the fold does not settle it in between
+	defer s.mu.Unlock()
+	return !s.over(requestOf(h.APIKeyID, h.RequestID)) && s.Locals.Add(h, now)
+}
+
+// over reports whether the request was settled: a caller who leaves at once says so at
+// once, and nothing comes after that would end a local hold. A fault of the store is
+// the fold's to tell, which reads the same. The caller holds the lock of the fold, whose
+// memory this is.
+func (s *State) over(request idHash) bool {
+	_, settled, err := s.settled.find(request, s.logTime)
+	return err == nil && settled
 }
 
 // Remove takes back a hold that was added in vain: its verdict came meanwhile.

@@ -1,12 +1,29 @@
 package projector_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 )
+
+// TestWhatIsSettledIsNotHeldLocally: nothing would end it but its lease.
+func TestWhatIsSettledIsNotHeldLocally(t *testing.T) {
+	s := newScene(t)
+	s.Locals = new(projector.Locals)
+	s.consume("alice", "c", "r", "")
+	for i, add := range []func(*projector.LocalHold, int64) bool{s.Hold, s.Hear} {
+		for request, want := range map[string]bool{"r": false, "other": true} {
+			id := fmt.Sprint(i, request)
+			add(&projector.LocalHold{ID: id, APIKeyID: "alice", ConnectionID: "c", RequestID: request, End: s.now + 60_000}, s.now)
+			if s.Locals.Has(id, s.now) != want {
+				t.Errorf("%s is held: %t, want %t", id, !want, want)
+			}
+		}
+	}
+}
 
 // TestTheFoldSeesNoLocalHolds: what one process counts while the log takes nothing
 // must not decide what all processes fold.
