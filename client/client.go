@@ -62,6 +62,9 @@ func (c *Client) Publish(e Event) error {
 
 // write gives an event what it lacks and returns its bytes.
 func (c *Client) write(e Event) (events.Kind, []byte, error) {
+	if e == nil {
+		return 0, nil, refuse("event is missing")
+	}
 	form, err := e.form()
 	if err != nil {
 		return 0, nil, err
@@ -82,13 +85,16 @@ func (c *Client) Settle(h Hold, cost Amounts) error { return c.Publish(h.Consump
 
 // Release ends a hold whose request was never made. It needs key and request alone.
 //
-// The hold of a question that had no answer may be in the log later than this, where a
-// release would find nothing to end. It is settled with nothing instead, which the
+// The hold of a question that had no answer, or one without a verdict, may be in the log
+// later than this, where a release would find nothing to end. It is settled with nothing instead, which the
 // engine remembers for an hour. Not so when the request had a name from its caller, who
 // may ask for it again: then the hold stands until its lease ends.
 func (c *Client) Release(h Hold) error {
-	if h.mayCome {
+	switch h.unanswered {
+	case mayCome:
 		return c.Publish(h.nothing())
+	case neverSent:
+		return nil
 	}
 	return c.Publish(release{h.APIKeyID, h.RequestID})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quotashare/quotashare/questions"
@@ -85,6 +86,10 @@ func (x *asked) write(ctx context.Context) {
 	}
 	x.body = questions.AppendQuestion(x.body[:0], &x.form)
 }
+
+// noHold is what the engine's answer says when its hold had no verdict in time. It may
+// still be on its way.
+const noHold = "no-hold"
 
 // mostMargin bounds the part of the time that is left for the way there and back.
 const mostMargin = 100 * time.Millisecond
@@ -202,6 +207,9 @@ func (c *Client) answer(x *asked, r *questions.Reply, err error) {
 		x.to.Decision = c.without(x, err)
 	default:
 		x.to.Decision = decision(&x.form, r)
+		if x.ours && slices.Contains(r.Degraded, noHold) {
+			x.to.Hold.unanswered = mayCome
+		}
 		c.counts.decided(&x.to.Decision)
 	}
 }

@@ -175,11 +175,19 @@ func TestWithoutAnAnswerAClosedClientBlocks(t *testing.T) {
 				text, _ := said.now()
 				t.Errorf("said\n%s", text)
 			}
+			// Of one whose name is ours nothing can be held when nobody heard of it.
+			before := c.Stats().Published
+			unnamed := decide(t, c, about("", 1))
+			must(t, c.Release(unnamed.Hold))
+			unheard := tt.cause == Disconnected || tt.cause == NoResponders
+			if more := c.Stats().Published > before; more == unheard {
+				t.Errorf("published about it: %t", more)
+			}
 			if tt.cause == Disconnected {
 				b.start()
 			}
 			must(t, c.Flush(within(t)))
-			if list := messages(t, stream); len(list) != 1 || !strings.Contains(list[0], `"requestId":"r"`) || strings.Contains(list[0], "cost") {
+			if list := messages(t, stream); len(list) == 0 || !strings.Contains(list[0], `"requestId":"r"`) || strings.Contains(list[0], "cost") {
 				t.Errorf("the log has %q, want the release of r", list)
 			}
 		})

@@ -79,10 +79,18 @@ type Hold struct {
 	Model        string
 	RequestID    string
 
-	// mayCome says that the question was not answered, and that its hold may reach the
-	// log after what is published about it.
-	mayCome bool
+	unanswered fate
 }
+
+// fate is what may have become of the hold of a question that was not answered, or
+// without a verdict, and whose request has its name from the client: of others nothing
+// is known.
+type fate uint8
+
+const (
+	mayCome   fate = iota + 1 // it may reach the log after what is published about it
+	neverSent                 // there is no hold
+)
 
 // Consumption returns the consumption that settles the hold.
 func (h Hold) Consumption(cost Amounts) Consumption {

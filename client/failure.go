@@ -53,7 +53,7 @@ func (c *Client) without(x *asked, err error) Decision {
 	c.counts.failed(cause, c.o.FailClosed)
 	c.sayWithout(cause, err)
 	d := Decision{Degraded: []string{string(cause)}, Detail: err.Error(), ScoreFactor: 1, Hold: holdOf(q, "")}
-	d.Hold.mayCome = q.Reserve && x.ours
+	d.Hold.unanswered = x.fate(err)
 	if !c.o.FailClosed {
 		d.Allow, d.Reason, d.Status = true, ReasonFailOpen, 200
 		return d
@@ -64,6 +64,17 @@ func (c *Client) without(x *asked, err error) Decision {
 		c.giveUp(d.Hold)
 	}
 	return d
+}
+
+// fate tells what may have become of it.
+func (x *asked) fate(err error) fate {
+	switch {
+	case !x.form.Reserve || !x.ours:
+		return 0
+	case errors.Is(err, errUnsent) || errors.Is(err, errNoResponders):
+		return neverSent
+	}
+	return mayCome
 }
 
 // sayWithout says why there is no answer. Who has left needs none, so that is only

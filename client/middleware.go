@@ -1,8 +1,11 @@
 package client
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/quotashare/quotashare/dialect"
@@ -58,14 +61,17 @@ type Call struct {
 	ConnectionID string
 	Provider     string
 	API          dialect.API // 0 = what method and path of the request say
-	// MaxOutput bounds the tokens that are held for the answer. 0 holds as many as the
-	// request allows it, which of some clients is always the model's maximum.
+	// MaxOutput bounds the tokens that are held for the answer, which of some clients is
+	// always the model's maximum; 0 = as many as the request allows it. It is also what
+	// is held for a request that does not say how long its answer may be, for which 0 is
+	// DefaultOutput.
 	MaxOutput int64
 }
 
 // Defaults of Middleware.
 const (
 	DefaultLease   = 5 * time.Minute
+	DefaultOutput  = 4096     // tokens: longer than nearly all answers
 	DefaultMaxBody = 32 << 20 // what Anthropic takes (platform.claude.com/docs/en/api/errors)
 )
 
@@ -73,6 +79,7 @@ const (
 const (
 	HeaderDecision     = "Quota-Decision-Id"  // of the response
 	HeaderDeprioritize = "Quota-Deprioritize" // "true", of the request to the provider and of the response
+	HeaderDegraded     = "Quota-Degraded"     // of the response: what is wrong with the decision, as Decision.Degraded
 )
 
 // decisionKey is the decision's place in a context.
@@ -88,6 +95,9 @@ func DecisionOf(ctx context.Context) (Decision, bool) {
 // RoundTrip implements http.RoundTripper. Its errors are those of Base, and of reading
 // the request.
 func (m *Middleware) RoundTrip(req *http.Request) (*http.Response, error) {
+	if m.Client == nil || m.Call == nil {
+		return nil, errors.New("client.Middleware: Client and Call must be set")
+	}
 	call := m.Call(req)
 	if call.API == 0 {
 		call.API, _ = dialect.Of(req.Method, req.URL.Path)
@@ -102,22 +112,30 @@ func (m *Middleware) RoundTrip(req *http.Request) (*http.Response, error) {
 	d, err := m.Client.Decide(req.Context(), m.question(&call, &out.facts))
 	switch {
 	case err != nil:
-		return answer(req, dialect.Refusal{Status: http.StatusBadRequest, Message: err.Error()}, call.API, nil), nil
+		return m.unanswerable(req, &call, err), nil
 	case !d.Allow:
 		return answer(req, refusal(&d), call.API, &d), nil
 	}
-	f := m.take(call, out.facts.PromptTokens, d.Hold)
+	return m.pass(req, out, &call, &d)
+}
+
+// pass makes a call that is allowed. Whatever goes wrong before there is a response,
+// Base's panic too, releases its hold.
+func (m *Middleware) pass(req *http.Request, out *outgoing, call *Call, d *Decision) (resp *http.Response, err error) {
+	f := m.take(*call, out.facts.PromptTokens, d.Hold)
+	defer func() {
+		if resp == nil {
+			f.release()
+		}
+	}()
 	if err := req.Context().Err(); err != nil { // gone while it waited for the answer
-		f.release()
 		return nil, err
 	}
-	resp, err := m.base().RoundTrip(out.request(req, &d))
-	if err != nil {
-		f.release()
+	if resp, err = m.base().RoundTrip(out.request(req, d)); err != nil {
 		return nil, err
 	}
-	m.Client.observe(&call, resp)
-	mark(resp.Header, &d)
+	m.Client.observe(call, resp)
+	mark(resp.Header, d)
 	f.follow(resp, out.asked)
 	return resp, nil
 }
@@ -139,7 +157,11 @@ func (m *Middleware) lease() time.Duration {
 // question asks for what the request may use at most.
 func (m *Middleware) question(call *Call, facts *dialect.Request) Question {
 	held := *facts
-	if call.MaxOutput > 0 {
+	switch {
+	case call.API == dialect.Embeddings: // has no answer to pay for
+	case held.MaxOutput == 0:
+		held.MaxOutput = cmp.Or(call.MaxOutput, DefaultOutput)
+	case call.MaxOutput > 0:
 		held.MaxOutput = min(held.MaxOutput, call.MaxOutput)
 	}
 	return Question{
@@ -152,6 +174,10 @@ func (m *Middleware) question(call *Call, facts *dialect.Request) Question {
 func mark(h http.Header, d *Decision) {
 	h.Del(HeaderDecision)
 	h.Del(HeaderDeprioritize)
+	h.Del(HeaderDegraded)
+	if len(d.Degraded) > 0 {
+		h.Set(HeaderDegraded, strings.Join(d.Degraded, ", "))
+	}
 	if d.DecisionID != "" {
 		h.Set(HeaderDecision, d.DecisionID)
 	}

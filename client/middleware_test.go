@@ -3,8 +3,6 @@ package client
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -61,6 +59,27 @@ func TestHeldIsWhatTheCallMaySpend(t *testing.T) {
 		}
 		read(t, p.call("/of/another/path", hello))
 		p.expect(15, 0)
+	}
+}
+
+// What a request does not say is held all the same.
+func TestAnAnswerOfUnknownLengthIsHeld(t *testing.T) {
+	p := startPassing(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, whole) })
+	holds := p.listen("quota.hold")
+	for _, tt := range []struct {
+		path, body string
+		bound      int64
+		want       string
+	}{
+		{"/v1/responses", `{"input":"1234"}`, 0, `"tokens":4097`},
+		{"/v1/chat/completions", `{"messages":"1234"}`, 9, `"tokens":10`},
+		{"/v1/embeddings", `{"input":"1234"}`, 9, `"tokens":1}`},
+	} {
+		p.mid.Call = func(*http.Request) Call { return Call{APIKeyID: "alice", ConnectionID: "else", MaxOutput: tt.bound} }
+		read(t, p.call(tt.path, tt.body))
+		if m, err := holds.NextMsg(30 * time.Second); err != nil || !bytes.Contains(m.Data, []byte(tt.want)) {
+			t.Errorf("%s: held %s, %v", tt.path, m.Data, err)
+		}
 	}
 }
 
@@ -208,53 +227,6 @@ func TestWhatUsedNothingIsReleased(t *testing.T) {
 			p.expect(0, 0)
 			p.ended(0, 0, 1)
 		})
-	}
-}
-
-func TestACallerGoneBeforeTheAnswerHoldsNothing(t *testing.T) {
-	p := startPassing(t, func(http.ResponseWriter, *http.Request) {})
-	ctx, leave := context.WithCancel(within(t))
-	begun := make(chan struct{})
-	p.mid.Base = roundTripper(func(r *http.Request) (*http.Response, error) {
-		close(begun)
-		<-r.Context().Done()
-		return nil, r.Context().Err()
-	})
-	go func() {
-		<-begun
-		leave()
-	}()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/embeddings", strings.NewReader(`{"input":"12345678"}`))
-	must(t, err)
-	if _, err := p.mid.RoundTrip(req); !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
-	}
-	p.expect(0, 0)
-	p.ended(0, 0, 1)
-}
-
-// A caller may leave before the decider has written the hold. What is published about
-// it must not be of no use for being too early.
-func TestAHoldThatComesLaterHoldsNothing(t *testing.T) {
-	p := startPassing(t, func(http.ResponseWriter, *http.Request) {})
-	for _, named := range []bool{false, true} {
-		q := about("", 700)
-		if named {
-			q.RequestID = "by-its-caller"
-		}
-		gone, leave := context.WithCancel(t.Context())
-		leave()
-		d, err := p.c.Decide(gone, q)
-		must(t, err)
-		must(t, p.c.Release(d.Hold))
-		p.folded(p.c)
-		q.RequestID = d.Hold.RequestID // as the decider has it, which was asked and is slow
-		decide(t, p.c, q)
-		want := int64(0)
-		if named {
-			want = 700 // it was asked for again
-		}
-		p.expect(0, want)
 	}
 }
 
@@ -408,8 +380,7 @@ func TestCompressedRequestsAreRead(t *testing.T) {
 // What is changed is sent as it is, whatever it came as, and can be sent again when a
 // kept connection turns out to be closed.
 func TestAChangedRequestIsSentPlain(t *testing.T) {
-	var p *passing
-	p = startPassing(t, func(w http.ResponseWriter, r *http.Request) {
+	p := startPassing(t, func(w http.ResponseWriter, r *http.Request) {
 		sent, err := io.ReadAll(r.Body)
 		mustToo(t, err)
 		if r.Header.Get("Content-Encoding") != "" || !bytes.Contains(sent, []byte(`"include_usage":true`)) {
@@ -442,12 +413,17 @@ func TestWithoutAnEngineCallsPassOrNot(t *testing.T) {
 	if got := read(t, p.call("/v1/chat/completions", hello)); got != whole {
 		t.Errorf("got %s", got)
 	}
-	if s := p.c.Stats(); s.FailedOpen != 1 || s.Settled != 1 {
+	resp := p.call("/v1/chat/completions", hello)
+	if got := resp.Header.Get(HeaderDegraded); got != string(NoResponders) {
+		t.Errorf("the answer says %q of what is wrong", got)
+	}
+	read(t, resp)
+	if s := p.c.Stats(); s.FailedOpen != 2 || s.Settled != 2 {
 		t.Errorf("counted %+v", s)
 	}
 	p.said.await(t, "no engine listens")
 	p.mid.Client, _ = p.client(func(o *Options) { o.FailClosed = true })
-	resp := p.call("/v1/chat/completions", hello)
+	resp = p.call("/v1/chat/completions", hello)
 	if body := read(t, resp); resp.StatusCode != 503 || !strings.Contains(body, "quota engine gives no answer") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}

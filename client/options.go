@@ -3,7 +3,11 @@ package client
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -37,6 +41,48 @@ const (
 	DefaultMaxBytes  = 64 << 20
 )
 
+// schemes are those that a broker is spoken to by.
+var schemes = []string{"nats", "tls", "ws", "wss"}
+
+// brokers yields the URLs of a list, nil for what is none.
+func brokers(list string) iter.Seq[*url.URL] {
+	return func(yield func(*url.URL) bool) {
+		for text := range strings.SplitSeq(list, ",") {
+			text = strings.TrimSpace(text)
+			if !strings.Contains(text, "://") {
+				text = "nats://" + text
+			}
+			u, err := url.Parse(text)
+			if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
+				u = nil
+			}
+			if !yield(u) {
+				return
+			}
+		}
+	}
+}
+
+func areBrokers(list string) bool {
+	for u := range brokers(list) {
+		if u == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// hosts is the list as it may be shown: without names and tokens.
+func hosts(list string) string {
+	var all []string
+	for u := range brokers(list) {
+		if u != nil {
+			all = append(all, u.Host)
+		}
+	}
+	return strings.Join(all, ",")
+}
+
 // prepare returns the options with defaults, or all that is wrong with them.
 func (o Options) prepare() (Options, error) {
 	var faults []error
@@ -46,6 +92,9 @@ func (o Options) prepare() (Options, error) {
 	}
 	if o.Conn != nil && (o.Token != "" || o.Credentials != "" || o.InboxPrefix != "" || o.Name != "") {
 		fault("Conn", "is there beside Token, Credentials, InboxPrefix or Name: connect with them")
+	}
+	if o.URL != "" && !areBrokers(o.URL) {
+		fault("URL", "is no URL of a broker: use nats://host:4222, several parted by commas")
 	}
 	if o.Timeout < 0 {
 		fault("Timeout", "is negative: leave it out for 250 ms")

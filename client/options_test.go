@@ -19,6 +19,16 @@ func TestOptionsAreCheckedTogether(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "options.URL") || !strings.Contains(err.Error(), "options.Conn") {
 		t.Errorf("both ways to the broker: %v", err)
 	}
+	for url, ok := range map[string]bool{
+		"nats://a:4222": true, "a:4222": true, "a, tls://b:4222 ,ws://c": true, "http://127.0.0.1:8480": false, "nats://": false, "a,": false, "nats://a:b:c": false,
+	} {
+		if _, err := (Options{URL: url}).prepare(); (err == nil) != ok {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	if got := hosts("nats://token@a:4222, tls://user:word@b"); got != "a:4222,b" {
+		t.Errorf("brokers are shown as %s", got)
+	}
 	if diff := cmp.Diff([]int64{0, 1, 1, 2, -1}, []int64{millisUp(0), millisUp(1), millisUp(1e6), millisUp(1e6 + 1), millisUp(-1e6)}); diff != "" {
 		t.Errorf("durations in ms: %s", diff)
 	}

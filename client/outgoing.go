@@ -151,6 +151,18 @@ func (m *Middleware) misread(req *http.Request, api dialect.API, err error) (*ht
 	return answer(req, r, api, nil), nil
 }
 
+// unanswerable answers a request that nothing can be asked about. A model's name may be
+// to blame, which is the caller's; all else is from whoever set the middleware up, and
+// the caller cannot help it.
+func (m *Middleware) unanswerable(req *http.Request, call *Call, err error) *http.Response {
+	r := dialect.Refusal{Status: http.StatusBadRequest, Message: err.Error()}
+	if !strings.HasPrefix(r.Message, "model ") {
+		m.Client.tell("a call cannot be asked for: what Middleware was told is wrong", err)
+		r = dialect.Refusal{Status: http.StatusInternalServerError, Message: "This gateway cannot ask for the call; tell whoever runs it."}
+	}
+	return answer(req, r, call.API, nil)
+}
+
 // refusal is a block, as the caller is told of it.
 func refusal(d *Decision) dialect.Refusal {
 	r := dialect.Refusal{Status: d.Status, Message: d.Message, WaitMs: d.RetryAfter.Milliseconds()}
@@ -164,7 +176,7 @@ func refusal(d *Decision) dialect.Refusal {
 func answer(req *http.Request, r dialect.Refusal, api dialect.API, d *Decision) *http.Response {
 	a := r.In(api)
 	resp := &http.Response{
-		Status: http.StatusText(a.Status), StatusCode: a.Status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Status: strconv.Itoa(a.Status) + " " + http.StatusText(a.Status), StatusCode: a.Status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(a.Body)), ContentLength: int64(len(a.Body)), Request: req,
 	}
 	for _, f := range a.Header {

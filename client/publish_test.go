@@ -322,6 +322,14 @@ func TestMessagesFitTheBroker(t *testing.T) {
 	}
 }
 
+func TestNoEventAtAllIsRefused(t *testing.T) {
+	b := startBroker(t)
+	c, _ := b.client(nil)
+	if err := c.Publish(nil); err == nil || c.Stats().Malformed != 1 {
+		t.Errorf("published nothing: %v", err)
+	}
+}
+
 func TestWhatIsNoEventIsRefused(t *testing.T) {
 	c, _, stream, _ := gatedClient(t, nil)
 	for _, tt := range []struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -31,6 +32,7 @@ type transport interface {
 // Errors of a transport that mean something to its callers.
 var (
 	errDisconnected = errors.New("there is no connection")
+	errUnsent       = fmt.Errorf("%w, and nothing was sent", errDisconnected)
 	errNoResponders = errors.New("no engine listens")
 	errTooLarge     = errors.New("the message is too large for the log")
 )
@@ -45,11 +47,17 @@ const (
 	tooLargeForStream = 10054
 )
 
-// overNATS is the transport over NATS.
+// overNATS is the transport over NATS. The library holds its lock while it dials and
+// while it writes to a broker that reads nothing, for seconds; so nothing that has a
+// deadline asks it anything.
 type overNATS struct {
-	nc  *nats.Conn
-	js  jetstream.JetStream
-	own bool
+	nc     *nats.Conn
+	js     jetstream.JetStream
+	own    bool
+	status chan nats.Status
+	up     atomic.Bool
+	most   atomic.Int64 // bytes of a message
+	ended  chan struct{}
 }
 
 func newOverNATS(o *Options) (*overNATS, error) {
@@ -61,15 +69,37 @@ func newOverNATS(o *Options) (*overNATS, error) {
 		}
 		t.nc, t.own = nc, true
 		if !nc.IsConnected() {
-			o.Logger.Warn("the quota engine's broker does not answer; trying again", "err", nc.LastError())
+			o.Logger.Warn("the quota engine's broker does not answer; trying again", "brokers", hosts(o.URL))
 		}
 	}
 	var err error
 	if t.js, err = jetstream.New(t.nc); err != nil {
-		t.close()
+		if t.own {
+			t.nc.Close()
+		}
 		return nil, err
 	}
+	t.watch()
 	return t, nil
+}
+
+// watch keeps what is asked often at hand.
+func (t *overNATS) watch() {
+	t.status, t.ended = t.nc.StatusChanged(), make(chan struct{})
+	t.note(t.nc.IsConnected())
+	go func() {
+		defer close(t.ended)
+		for s := range t.status {
+			t.note(s == nats.CONNECTED)
+		}
+	}()
+}
+
+func (t *overNATS) note(up bool) {
+	t.up.Store(up)
+	if n := t.nc.MaxPayload(); up && n > 0 {
+		t.most.Store(n)
+	}
 }
 
 // connectOptions is for a gateway, which has to start and to go on whatever becomes
@@ -79,17 +109,17 @@ func connectOptions(o *Options) []nats.Option {
 	said := newSaid(o.Logger)
 	opts := []nats.Option{
 		nats.Name(o.Name), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
-		nats.ReconnectWait(reconnectWait), nats.Timeout(reconnectWait), nats.PingInterval(pingEvery),
+		nats.ReconnectWait(reconnectWait), nats.Timeout(reconnectWait), nats.PingInterval(pingEvery), nats.FlusherTimeout(reconnectWait),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil { // nil when we closed it
 				o.Logger.Warn("the connection to the quota engine is lost; trying again", "err", err)
 			}
 		}),
 		nats.ConnectHandler(func(nc *nats.Conn) {
-			o.Logger.Info("connected to the quota engine", "url", nc.ConnectedUrlRedacted())
+			o.Logger.Info("connected to the quota engine", "broker", nc.ConnectedAddr())
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
-			o.Logger.Info("connected to the quota engine again", "url", nc.ConnectedUrlRedacted())
+			o.Logger.Info("connected to the quota engine again", "broker", nc.ConnectedAddr())
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			said.warn("broker", "the quota engine's broker refuses something", err)
@@ -119,19 +149,35 @@ const (
 // ask sends nothing while there is no connection: nats.go would keep the question
 // and send it when nobody waits for it any more, and it would hold what its request
 // has long used.
+//
+// It does not wait for the library beyond its time. A question that is stuck there may
+// be sent when nobody waits for it any more, as one whose answer was lost.
 func (t *overNATS) ask(ctx context.Context, body []byte) ([]byte, error) {
-	if !t.nc.IsConnected() {
-		return nil, errDisconnected
+	if !t.connected() {
+		return nil, errUnsent
 	}
-	m, err := t.nc.RequestWithContext(ctx, questions.Subject, body)
-	if err != nil {
-		return nil, known(err)
+	type answer struct {
+		m   *nats.Msg
+		err error
 	}
-	return m.Data, nil
+	answers := make(chan answer, 1)
+	go func() {
+		m, err := t.nc.RequestWithContext(ctx, questions.Subject, body)
+		answers <- answer{m, err}
+	}()
+	select {
+	case a := <-answers:
+		if a.err != nil {
+			return nil, known(a.err)
+		}
+		return a.m.Data, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (t *overNATS) store(ctx context.Context, subject, id string, body []byte) error {
-	if !t.nc.IsConnected() {
+	if !t.connected() {
 		return errDisconnected
 	}
 	m := nats.NewMsg(subject)
@@ -142,19 +188,21 @@ func (t *overNATS) store(ctx context.Context, subject, id string, body []byte) e
 	return known(err)
 }
 
-func (t *overNATS) connected() bool { return t.nc.IsConnected() }
-
 func (t *overNATS) room() int {
-	if n := int(t.nc.MaxPayload()); n > 0 {
+	if n := int(t.most.Load()); n > 0 {
 		return n - headersOf
 	}
 	return defaultRoom - headersOf
 }
 
+func (t *overNATS) connected() bool { return t.up.Load() }
+
 func (t *overNATS) close() {
 	if t.own {
 		t.nc.Close()
 	}
+	t.nc.RemoveStatusListener(t.status)
+	<-t.ended
 }
 
 // known tells the errors of nats.go that mean something to us.
