@@ -43,7 +43,6 @@ type ruling struct {
 // probe is a question without consequences, and its answer.
 type probe struct {
 	question     model.Question
-	reserve      bool
 	verdict      model.Verdict
 	alternatives []string
 	lines        []model.Line
@@ -93,7 +92,7 @@ func (c *checker) draw() (p probe) {
 	p.question.Estimate, _ = c.w.estimate()
 	if len(c.w.names.asked) > 0 && d.chance(50) {
 		last := pick(d, c.w.names.asked)
-		p.question.Key, p.question.Request, p.reserve = last.key, last.request, true
+		p.question.Key, p.question.Request, p.question.Reserve = last.key, last.request, true
 	}
 	p.verdict = c.model.Judge(&p.question, c.model.Time)
 	p.alternatives = c.model.Alternatives(&p.question, c.model.Time)
@@ -221,7 +220,7 @@ func (c *checker) sighted(d *decider) {
 		c.w.fail("%s: %q of %q is held: %t at %d, the model says %t", d.name, s.held.request, s.held.key, got, seq, s.isHeld)
 	}
 	p := &s.probe
-	a := c.gather(d, &p.question, p.reserve, 0)
+	a := c.gather(d, &p.question, 0)
 	got, alternatives := verdictOf(a)
 	where := fmt.Sprintf("%s, asked at %d %+v", d.name, seq, p.question)
 	switch {
@@ -233,10 +232,10 @@ func (c *checker) sighted(d *decider) {
 	c.compareLines(where, a, p)
 }
 
-func (c *checker) gather(d *decider, q *model.Question, reserve bool, clock int64) *projector.Asked {
+func (c *checker) gather(d *decider, q *model.Question, clock int64) *projector.Asked {
 	d.state.Gather([]questions.Question{{
 		APIKeyID: q.Key, ConnectionID: q.Connection, Model: q.Model, RequestID: q.Request, Estimate: q.Estimate,
-		Reserve: reserve, Explain: true,
+		Reserve: q.Reserve, Explain: true,
 	}}, clock, c.asked[:])
 	return &c.asked[0]
 }
@@ -270,7 +269,7 @@ func (c *checker) viewed(d *decider, q *questions.Question, a *projector.Asked) 
 		return
 	}
 	c.w.report.count(ViewsCompared)
-	question := model.Question{Key: q.APIKeyID, Request: q.RequestID, Connection: q.ConnectionID, Model: q.Model, Estimate: q.Estimate}
+	question := model.Question{Key: q.APIKeyID, Request: q.RequestID, Connection: q.ConnectionID, Model: q.Model, Estimate: q.Estimate, Reserve: q.Reserve}
 	now := max(d.clock(), c.model.Time)
 	got, alternatives := verdictOf(a)
 	want := c.model.Judge(&question, now)

@@ -14,7 +14,11 @@ func (w *world) pool(id string) *plans.Pool {
 	p := &plans.Pool{ID: id, Name: "pool", Provider: pick(d, []string{"acme", "acme", "kimi"}), Reserve: 100}
 	p.Mode = []plans.Mode{plans.Enforce, plans.Observe, plans.Off}[d.kind(75, 17, 8)]
 	for _, c := range w.connectionsOf(id) {
-		p.Connections = append(p.Connections, plans.Connection{ConnectionID: c, Weight: 100})
+		x := plans.Connection{ConnectionID: c, Weight: 100}
+		if d.chance(25) {
+			x.MaxConcurrent = d.between(1, 4)
+		}
+		p.Connections = append(p.Connections, x)
 	}
 	for _, key := range some(d, w.names.keys, int(d.between(0, 5))) {
 		p.Allocations = append(p.Allocations, w.allocation(key))
@@ -99,6 +103,9 @@ func (w *world) settings() model.Settings {
 func (w *world) exactPool() (*plans.Pool, []plans.Dimension) {
 	p := w.pool("p")
 	p.Mode, p.Provider, p.ModelCaps = plans.Enforce, "acme", nil
+	for i := range p.Connections {
+		p.Connections[i].MaxConcurrent = 0 // a call that moves to where no place is goes on, and is held no more
+	}
 	for i := range p.Allocations {
 		a := &p.Allocations[i]
 		a.Suspended, a.Caps, a.CapUnit, a.CapValue = false, nil, 0, 0

@@ -45,7 +45,7 @@ func TestLiesAreNoticed(t *testing.T) {
 
 // runWithLie runs one world, in whose beginning the lie is stored.
 func runWithLie(said events.Event, lie func(*events.Event)) error {
-	w := newWorld(Options{Seed: 3, Steps: 800})
+	w := newWorld(Options{Seed: 3, Steps: 1_200})
 	w.exact = false
 	w.begin()
 	for range 10 { // the names of requests that are asked about

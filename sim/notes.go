@@ -50,6 +50,8 @@ func (c *checker) noteRuling(x *ruling) {
 func (c *checker) noteReason(v model.Verdict) {
 	r := c.w.report
 	switch {
+	case v.Reason == "capacity":
+		r.count(BlockedCapacity)
 	case v.Reason == "fair-share":
 		r.count(BlockedFairShare)
 	case v.Reason == "global-saturated" && v.Scope == "pool":

@@ -65,6 +65,7 @@ const (
 	FullToTheBrim
 
 	// Reasons of blocks in the fold.
+	BlockedCapacity
 	BlockedFairShare
 	BlockedSaturated
 	BlockedByReading
@@ -95,7 +96,7 @@ var things = [numThings]string{
 	HeldInNoPool: "held in no pool", HeldWhileOff: "held while the pool is off", HeldThoughWouldBlock: "held where observe would block",
 	HeldWithoutAllocation: "held without an allocation", HeldForTheOthers: "held for all other keys", HeldAboveLimit: "held with more than the limit",
 	HoldOutlivedPool: "hold outlived its pool", HoldFoundInNewPool: "hold found in a new pool", FullToTheBrim: "limit reached exactly",
-	BlockedFairShare: "blocked: fair-share", BlockedSaturated: "blocked: global-saturated, by the pool", BlockedByReading: "blocked: global-saturated, by the provider",
+	BlockedCapacity: "blocked: capacity", BlockedFairShare: "blocked: fair-share", BlockedSaturated: "blocked: global-saturated, by the pool", BlockedByReading: "blocked: global-saturated, by the provider",
 	BlockedCap: "blocked: cap-absolute", BlockedModelCap: "blocked: model-cap", BlockedSuspended: "blocked: suspended",
 	Deprioritized: "deprioritized", RetriesProved: "retry instant proved",
 }

@@ -8,10 +8,11 @@ import (
 )
 
 // Question asks for a key and a connection. The hold of Request, if one is open,
-// is not counted; "" counts all.
+// is not counted; "" counts all. Only one that reserves needs a place on the connection.
 type Question struct {
 	Key, Request, Connection, Model string
 	Estimate                        quota.Amounts
+	Reserve                         bool
 }
 
 // Verdict is the judgement of a question at one instant.
@@ -27,7 +28,7 @@ type Verdict struct {
 }
 
 // ranks are the reasons to block, in rising precedence.
-var ranks = map[string]int{"fair-share": 1, "global-saturated": 2, "cap-absolute": 3, "model-cap": 4, "suspended": 5}
+var ranks = map[string]int{"capacity": 1, "fair-share": 2, "global-saturated": 3, "cap-absolute": 4, "model-cap": 5, "suspended": 6}
 
 // Blocks reports whether the judgement is to block.
 func (v Verdict) Blocks() bool { return ranks[v.Reason] > 0 }
@@ -106,8 +107,23 @@ func (m *Model) Judge(q *Question, at int64) Verdict {
 			v.Reason = "no-allocation"
 		}
 		v.Deprioritize = above && policy == plans.Soft && own >= 0 && !v.Observe
+		if q.Reserve && m.crowded(p, q, at) {
+			v = Verdict{Reason: "capacity", Observe: v.Observe, Scope: "connection"}
+		}
 	}
 	return v
+}
+
+// crowded reports whether the connection has as many requests in flight at an instant
+// as it takes, without that of the question.
+func (m *Model) crowded(p *plans.Pool, q *Question, at int64) bool {
+	most, n := p.Connections[placeOf(p, q.Connection)].MaxConcurrent, int64(0)
+	for name, h := range m.holds {
+		if h.connection == q.Connection && at < h.end && name != (requestName{q.Key, q.Request}) {
+			n++
+		}
+	}
+	return most > 0 && n >= most
 }
 
 // Alternatives are the other connections of the pool that would be allowed.

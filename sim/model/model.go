@@ -262,7 +262,7 @@ func (m *Model) rule(e *events.Event, index int) Ruling {
 	name := requestName{e.APIKeyID, e.RequestID}
 	connection, old := ConnectionOf(e), m.holds[name]
 	delete(m.holds, name)
-	q := Question{Key: e.APIKeyID, Request: e.RequestID, Connection: connection, Model: e.Model, Estimate: amountsOf(e)}
+	q := Question{Key: e.APIKeyID, Request: e.RequestID, Connection: connection, Model: e.Model, Estimate: amountsOf(e), Reserve: true}
 	r := Ruling{Index: index, Question: q, Verdict: m.Judge(&q, m.Time), Alternatives: m.Alternatives(&q, m.Time)}
 	r.Others, r.AboveLimit = m.oddities(&q)
 	at, known := m.settled[name]
