@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"log/slog"
 	"regexp"
 	"slices"
@@ -66,12 +67,15 @@ const (
 
 // ParseConfig reads a configuration as JSON, {"connections": […]} or the array alone.
 // A credential ${NAME} is taken from getenv, and files of credentials are looked at. An
-// error is wire.Faults with everything that is wrong, by field, or says that it is no
+// error is wire.Faults with everything that is wrong, by field, or says where it is no
 // JSON.
 func ParseConfig(data []byte, getenv func(string) string) (Config, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		data = []byte("{}") // what is wrong is that it has no connections
+	}
 	doc, err := wire.ParseJSON(data)
 	if err != nil {
-		return Config{}, err
+		return Config{}, wire.Located(data, err)
 	}
 	if doc.Kind == wire.Array {
 		doc = wire.Value{Kind: wire.Object, Fields: []wire.Field{{Name: "connections", Value: doc}}}

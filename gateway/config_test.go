@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,7 +86,9 @@ connections[7].id is missing: name it as pools and plans do
 
 func TestConfigurationsThatAreNone(t *testing.T) {
 	for doc, want := range map[string]string{
-		`{`:                   "",
+		"{\n  x":              "line 2, column 3: not well formed: invalid character 'x'",
+		"":                    "connections has none: name at least one, with id, provider, url and credential",
+		" \n":                 "connections has none: name at least one, with id, provider, url and credential",
 		`7`:                   "the document is a number, not an object",
 		`{}`:                  "connections has none: name at least one, with id, provider, url and credential",
 		`[]`:                  "connections has none: name at least one, with id, provider, url and credential",
@@ -94,6 +97,23 @@ func TestConfigurationsThatAreNone(t *testing.T) {
 		if _, err := ParseConfig([]byte(doc), environment); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %s", doc, err, want)
 		}
+	}
+}
+
+// TestAProviderThatIsMisspelt is told of and works: who has one that we do not know
+// writes plans of his own.
+func TestAProviderThatIsMisspelt(t *testing.T) {
+	c := upstream(t, func(http.ResponseWriter, *http.Request) {})
+	c.Provider = "kimmi"
+	known := c
+	known.ID, known.Provider = "known", "zai" // an alias
+	s := start(t, nowhere, known, c)
+	const want = "the catalogue has no such provider; if it is misspelt, put it right, else give the connection a plan, or nothing limits it\" connection=c provider=kimmi"
+	if said := s.said.String(); !strings.Contains(said, want) || strings.Count(said, "no such provider") != 1 || !strings.Contains(said, "kimi, ") {
+		t.Errorf("the log has\n%s", said)
+	}
+	if status, _ := s.send("POST", "/v1/chat/completions", "{}"); status != 200 {
+		t.Errorf("answered %d", status)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quotashare/quotashare/client"
 	"github.com/quotashare/quotashare/dialect"
+	"github.com/quotashare/quotashare/plans"
 )
 
 // Keys knows whose a client's token is, as *keyfile.File does.
@@ -70,6 +71,7 @@ func New(o Options) (*Gateway, error) {
 		c.secret.said = func(id string, err error) {
 			o.Log.Warn("a credential cannot be read; the last one is used", "connection", id, "err", err)
 		}
+		warnOfProvider(c, o.Log)
 	}
 	var err error
 	if g.metrics, err = newMetrics(o.Registry, o.Client); err != nil {
@@ -78,6 +80,20 @@ func New(o Options) (*Gateway, error) {
 	g.proxy = g.newProxy()
 	g.pages = g.newPages(&o)
 	return g, nil
+}
+
+// warnOfProvider warns of a provider that may be misspelt. It is no fault: who has
+// another one gives its connections plans of their own.
+func warnOfProvider(c *connection, log *slog.Logger) {
+	if plans.KnownProvider(c.Provider) {
+		return
+	}
+	var names []string
+	for _, p := range plans.Providers() {
+		names = append(append(names, p.Name), p.Aliases...)
+	}
+	log.Warn("the catalogue has no such provider; if it is misspelt, put it right, else give the connection a plan, or nothing limits it",
+		"connection", c.ID, "provider", c.Provider, "catalogue", strings.Join(names, ", "))
 }
 
 // call is a request that has somewhere to go.
@@ -104,10 +120,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rec := g.metrics.begin(w, api)
 	defer rec.end()
 	watch(r)
-	key, ok := g.keyOf(r)
-	if !ok {
+	key, problem := g.keyOf(r)
+	if problem != "" {
 		drain(r)
-		refuse(rec, r, http.StatusUnauthorized, noKey)
+		refuse(rec, r, http.StatusUnauthorized, problem)
 		return
 	}
 	to, problem := g.choose(api, r)
@@ -120,19 +136,40 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.proxy.ServeHTTP(rec, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
 }
 
-const noKey = `No key has this token; ask for one with "quotashare keys issue".`
+// keyOf returns the key whose token the request has, or why it has none. The token is
+// in either of the headers that clients know: Claude Code sends both when a helper
+// gives it the token.
+func (g *Gateway) keyOf(r *http.Request) (id, problem string) {
+	authorization, apiKey := r.Header.Get("Authorization"), r.Header.Get("X-Api-Key")
+	scheme, bearer, _ := strings.Cut(authorization, " ")
+	if bearer = strings.TrimSpace(bearer); !strings.EqualFold(scheme, "Bearer") {
+		bearer = ""
+	}
+	for _, token := range []string{bearer, apiKey} {
+		if token == "" {
+			continue
+		}
+		if id, ok := g.keys.KeyID(token); ok {
+			return id, ""
+		}
+	}
+	return "", noKey(authorization, bearer, apiKey)
+}
 
-// keyOf returns the key whose token the request has, in either of the headers that
-// clients know. Claude Code sends both when a helper gives it the token.
-func (g *Gateway) keyOf(r *http.Request) (id string, ok bool) {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if strings.EqualFold(scheme, "Bearer") {
-		id, ok = g.keys.KeyID(strings.TrimSpace(token))
+// noKey says why a request has no key, and nothing of what it has.
+func noKey(authorization, bearer, apiKey string) string {
+	const send = `send "Authorization: Bearer qs-..." or "x-api-key: qs-..."; "quotashare keys issue" makes a token.`
+	switch {
+	case bearer != "" && apiKey != "":
+		return "No key has the token in Authorization, nor the one in x-api-key: " + send
+	case bearer != "":
+		return "No key has the token in Authorization: " + send
+	case apiKey != "":
+		return "No key has the token in x-api-key: " + send
+	case authorization != "":
+		return `The Authorization header is not "Bearer" and a token: ` + send
 	}
-	if token = r.Header.Get("X-Api-Key"); !ok && token != "" {
-		id, ok = g.keys.KeyID(token)
-	}
-	return id, ok
+	return "The request has no token: " + send
 }
 
 // wait returns when no call is in progress any more, or with the error of ctx. None may

@@ -78,7 +78,8 @@ func checkNewID(id string) error {
 	return nil
 }
 
-// parse reads a document. All its faults are one error, each with its field.
+// parse reads a document. All its faults are one error, each with its field; of one
+// that is no JSON it says where.
 func parse(data []byte) ([]Key, error) {
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
@@ -88,7 +89,7 @@ func parse(data []byte) ([]Key, error) {
 	}
 	doc, err := wire.ParseJSON(data)
 	if err != nil {
-		return nil, err
+		return nil, wire.Located(data, err)
 	}
 	var faults wire.Faults
 	r, ok := wire.Read(doc, "", &faults)

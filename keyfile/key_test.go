@@ -58,6 +58,8 @@ func TestFaultsNameTheirFields(t *testing.T) {
 		{"", `the file is empty: one without keys is {"keys":[]}`},
 		{" \n", `the file is empty: one without keys is {"keys":[]}`},
 		{`{}`, "keys is missing"},
+		{"{\n  \"keys\": []\n]", "line 3, column 1: not well formed: invalid character ']' after object key:value pair"},
+		{"{\"keys\":[\n", "line 2, column 1: not well formed: unexpected EOF"},
 		{`{"keys":{}}`, "keys is an object, not an array"},
 		{`{"keys":["qs-secret"]}`, "keys[0] is a string, not an object"},
 		{`{"keys":[],"version":2}`, "version is unknown: use keys"},

@@ -73,9 +73,9 @@ func configure(t config.GatewayText, getenv func(string) string) (config.Gateway
 		}
 	}
 	var connections gateway.Config
-	if len(text) > 0 {
+	if cfg.File != "" || cfg.Connections != "" { // else it is a fault already that there are none
 		connections, err = gateway.ParseConfig(text, getenv)
-		faults = append(faults, faultsOf(flag, err)...)
+		faults = append(faults, faultsOf(flag, cfg.File, err)...)
 	}
 	if len(faults) > 0 {
 		return cfg, connections, faults
@@ -83,8 +83,9 @@ func configure(t config.GatewayText, getenv func(string) string) (config.Gateway
 	return cfg, connections, nil
 }
 
-// faultsOf are the faults of a document as those of the flag that named it.
-func faultsOf(flag string, err error) (all config.Faults) {
+// faultsOf are the faults of a document as those of the flag that named it. A line and
+// a column are shown with their file.
+func faultsOf(flag, file string, err error) (all config.Faults) {
 	var faults wire.Faults
 	switch {
 	case err == nil:
@@ -93,7 +94,7 @@ func faultsOf(flag string, err error) (all config.Faults) {
 			all = append(all, config.Fault{Flag: flag, Problem: f.Error()})
 		}
 	default:
-		all = config.Faults{{Flag: flag, Problem: err.Error()}}
+		all = config.Faults{{Flag: flag, Value: file, Problem: err.Error()}}
 	}
 	return all
 }
@@ -102,7 +103,8 @@ func faultsOf(flag string, err error) (all config.Faults) {
 func serve(ctx context.Context, cfg config.Gateway, connections gateway.Config, log *slog.Logger, out io.Writer) (err error) {
 	l, err := net.Listen("tcp", cfg.HTTPAddr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		err = program.Hint(err, "another server listens there; stop it, or set %s to another address", config.Variable("http-addr"))
+		err = program.Hint(err, "another server listens there, maybe the engine, whose address %s is too; stop it, or name another address with --http-addr",
+			config.Variable("http-addr"))
 	}
 	if err != nil {
 		return err

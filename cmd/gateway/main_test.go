@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -148,16 +149,35 @@ hint: a flag wins over the variable of the environment; gateway --help lists bot
 }
 
 func TestConnectionsThatAreMissingOrTwice(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "gateway.json")
+	must(t, os.WriteFile(broken, []byte("{\n  \"connections\": [,]\n}"), 0o600))
 	for want, args := range map[string][]string{
 		"QUOTA_GATEWAY_CONFIG (--gateway-config) is missing":                                   {},
 		"QUOTA_GATEWAY_CONNECTIONS (--gateway-connections) is set beside QUOTA_GATEWAY_CONFIG": {"--gateway-config", os.DevNull, "--gateway-connections", "[]"},
 		"QUOTA_GATEWAY_CONFIG (--gateway-config) cannot be read: open /no/such/file":           {"--gateway-config", "/no/such/file"},
 		"QUOTA_GATEWAY_CONNECTIONS (--gateway-connections) connections has none":               {"--gateway-connections", "[]"},
-		"QUOTA_GATEWAY_CONNECTIONS (--gateway-connections) the message is not well formed":     {"--gateway-connections", "x"},
+		"QUOTA_GATEWAY_CONNECTIONS (--gateway-connections) connections has none: name":         {"--gateway-connections", " "},
+		"QUOTA_GATEWAY_CONFIG (--gateway-config) connections has none: name at least one":      {"--gateway-config", os.DevNull},
+		"QUOTA_GATEWAY_CONNECTIONS (--gateway-connections) line 1, column 1: not well formed":  {"--gateway-connections", "x"},
+		`QUOTA_GATEWAY_CONFIG (--gateway-config) "` + broken + `" line 2, column 19: not well`: {"--gateway-config", broken},
 	} {
-		if code, errs := start(t.Context(), io.Discard, nil, args...); code != program.Usage || !strings.Contains(errs, want) {
+		if code, errs := start(t.Context(), io.Discard, nil, args...); code != program.Usage || !strings.Contains(errs, want) || !strings.Contains(errs, "\nhint: ") {
 			t.Errorf("%v: exit %d\n%s", args, code, errs)
 		}
+	}
+}
+
+// TestAPortThatIsTaken, most likely by the engine: one environment serves both often,
+// and QUOTA_HTTP_ADDR then means two servers.
+func TestAPortThatIsTaken(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	code, errs := start(t.Context(), io.Discard, []string{"QUOTA_HTTP_ADDR=" + l.Addr().String()},
+		"--gateway-connections", `[{"id": "c", "provider": "kimi", "url": "http://127.0.0.1:1", "credential": "sk"}]`)
+	const want = "hint: another server listens there, maybe the engine, whose address QUOTA_HTTP_ADDR is too; stop it, or name another address with --http-addr\n"
+	if code != program.Failure || !strings.HasSuffix(errs, want) {
+		t.Errorf("exit %d\n%s", code, errs)
 	}
 }
 

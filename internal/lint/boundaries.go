@@ -36,7 +36,7 @@ var Boundaries = []Boundary{
 	{"natsapi", words("questions", "wire"), "a door carries questions and judges nothing"},
 	{"client", words("quota", "wire", "events", "questions", "saturation", "dialect"), "gateways of others are built with it, and it brings the forms along and no engine"},
 	{"keyfile", words("quota", "wire"), "whose a token is does not depend on what the key may do"},
-	{"gateway", words("quota", "wire", "client", "dialect", "keyfile"), "it passes calls on, and knows of the engine only its client"},
+	{"gateway", words("quota", "wire", "plans", "client", "dialect", "keyfile"), "it passes calls on, and knows of the engine only its client, and the names of the catalogue"},
 	{"httpapi", words("events", "plans", "questions", "usage", "wire", "quota"), "a door carries documents and judges nothing"},
 	{"httpapi/openapitest", nil, "it holds a server to its document, and knows neither"},
 	{"ingest", words("events"), "the log stores bytes, and knows of events only the names of their subjects"},
