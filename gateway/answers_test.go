@@ -17,7 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 
+	"github.com/quotashare/quotashare/client"
+	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/wire"
 )
 
@@ -25,7 +28,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 const (
 	at9h30 = 1790069400250 // 2026-09-22T09:30:00.250Z
-	block  = "Quota share limit reached for your API key on codex: 120,000 of 100,000 tokens (5h). Back at %s. Decision 01K5RQ."
+	block  = "Quota share limit reached for your API key on kimi: 600 of 500 tokens per %s used, your share; the pool is in strict mode; " +
+		"try again at %s, in %s (decision s7nzuuvu-1)"
 )
 
 // paths are the calls that are metered, by the name of their golden files.
@@ -54,10 +58,11 @@ func scripted(t testing.TB, reply questions.Reply) (url string) {
 	return url
 }
 
-// blocked is a block with a wait.
-func blocked(back string, waitMs int64) questions.Reply {
+// blocked is a block with a wait, which its message has as the engine writes it.
+func blocked(period, wait string, waitMs int64) questions.Reply {
 	return questions.Reply{
-		DecisionID: "01K5RQ", Reason: "fair-share", HTTPStatus: 429, Message: fmt.Sprintf(block, back),
+		DecisionID: "s7nzuuvu-1", Reason: "fair-share", HTTPStatus: 429,
+		Message:      fmt.Sprintf(block, period, quota.FormatInstant(at9h30+waitMs), wait),
 		RetryAfterMs: waitMs, RetryAt: at9h30 + waitMs, AsOf: questions.AsOf{Seq: 1, Time: at9h30},
 	}
 }
@@ -98,7 +103,7 @@ func golden(t *testing.T, name string, got []byte) {
 // called, and the whole answer is the client's own.
 func TestABlockInEveryDialect(t *testing.T) {
 	for name, reply := range map[string]questions.Reply{
-		"429-30s": blocked("09:30:30", 29_750), "429-2h": blocked("11:30:01", 7_200_000),
+		"429-30s": blocked("hour", "30 s", 29_750), "429-2h": blocked("5 hours", "2 h", 7_200_000),
 	} {
 		s := start(t, scripted(t, reply), everything(upstream(t, func(http.ResponseWriter, *http.Request) {
 			t.Error("the provider was called")
@@ -106,6 +111,23 @@ func TestABlockInEveryDialect(t *testing.T) {
 		for dialect, path := range paths {
 			golden(t, name+"-"+dialect+".http", s.raw("POST", path, aliceToken, `{"model":"m","max_tokens":5}`))
 		}
+	}
+}
+
+// TestTheEngineWritesSuchABlock: what the golden files have as its message is what an
+// engine says, but for numbers and times.
+func TestTheEngineWritesSuchABlock(t *testing.T) {
+	e := startEngine(t, 1000)
+	s := start(t, e.url, everything(upstream(t, func(http.ResponseWriter, *http.Request) { t.Error("the provider was called") })))
+	must(t, s.c.Publish(client.Consumption{APIKeyID: "alice", ConnectionID: "c", Cost: client.Amounts{Tokens: 600}}))
+	must(t, s.c.Flush(within(t)))
+	_, err := e.PutPlan(within(t), "later", nil, httpapi.Meta{}) // what was published before is then folded
+	must(t, err)
+	status, body := s.send("POST", paths["messages"], `{"model":"m","max_tokens":5}`)
+	varies := regexp.MustCompile(`try again at [-0-9T:.]+Z, in [0-9a-z ]+ \(decision [0-9a-z]+-[0-9]+\)$`)
+	want := varies.ReplaceAllString(blocked("hour", "30 s", 29_750).Message, "...")
+	if got := varies.ReplaceAllString(message(t, body), "..."); status != 429 || got != want || !strings.HasSuffix(got, "...") {
+		t.Errorf("%d %s\nwant %s", status, got, want)
 	}
 }
 

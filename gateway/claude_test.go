@@ -52,8 +52,8 @@ func (c *claudeCode) retry(h http.Header, pause time.Duration) (time.Duration, b
 // bare 429, here a provider's own, is what the headers are for.
 func TestClaudeCodeDoesNotRunAgainstAWall(t *testing.T) {
 	bare := upstream(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) })
-	hours := start(t, scripted(t, blocked("11:30:01", 7_200_000)), everything(bare))
-	soon := start(t, scripted(t, blocked("09:30:30", 29_750)), everything(bare))
+	hours := start(t, scripted(t, blocked("5 hours", "2 h", 7_200_000)), everything(bare))
+	soon := start(t, scripted(t, blocked("hour", "30 s", 29_750)), everything(bare))
 	free := start(t, nowhere, everything(bare))
 	growing := []time.Duration{500e6, 1e9, 2e9, 4e9, 8e9, 16e9, 32e9, 32e9, 32e9, 32e9}
 	for name, tt := range map[string]struct {

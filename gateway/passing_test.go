@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -124,6 +125,81 @@ func TestATokenInEitherHeader(t *testing.T) {
 		}
 		if resp := s.do(req); resp.StatusCode != tt.status {
 			t.Errorf("%q and %q: answered %d, want %d", tt.authorization, tt.apiKey, resp.StatusCode, tt.status)
+		}
+	}
+}
+
+// TestWhyAKeyIsNotKnown: nothing was sent, not as it should be, or it is of nobody. What
+// was sent is not repeated.
+func TestWhyAKeyIsNotKnown(t *testing.T) {
+	s := start(t, nowhere, upstream(t, func(http.ResponseWriter, *http.Request) { t.Error("the provider was called") }))
+	const ends = `: send "Authorization: Bearer qs-..." or "x-api-key: qs-..."; "quotashare keys issue" makes a token.`
+	for _, tt := range []struct{ authorization, apiKey, want string }{
+		{"", "", "The request has no token"},
+		{"", " ", "The request has no token"},
+		{aliceToken, "", `The Authorization header is not "Bearer" and a token`},
+		{"Basic " + aliceToken, "", `The Authorization header is not "Bearer" and a token`},
+		{"Bearer", "", `The Authorization header is not "Bearer" and a token`},
+		{"Bearer qs-nobody", "", "No key has the token in Authorization"},
+		{"", "qs-nobody", "No key has the token in x-api-key"},
+		{aliceToken, "qs-nobody", "No key has the token in x-api-key"},
+		{"Bearer qs-nobody", "qs-nobody", "No key has the token in Authorization, nor the one in x-api-key"},
+	} {
+		req := s.request("POST", "/v1/chat/completions", "{}")
+		req.Header.Set("Authorization", tt.authorization)
+		req.Header.Set("X-Api-Key", tt.apiKey)
+		resp := s.do(req)
+		if got := message(t, text(t, resp)); resp.StatusCode != 401 || got != tt.want+ends {
+			t.Errorf("%q and %q: %d %s", tt.authorization, tt.apiKey, resp.StatusCode, got)
+		}
+	}
+}
+
+// message is what a person sees of an error.
+func message(t *testing.T, body string) string {
+	t.Helper()
+	var answer struct{ Error struct{ Message string } }
+	must(t, json.Unmarshal([]byte(body), &answer))
+	return answer.Error.Message
+}
+
+// TestABaseURLThatIsWrong: nearly all unknown paths come of a base URL without /v1, or
+// with one more than the client adds. What is served here is told in any case.
+func TestABaseURLThatIsWrong(t *testing.T) {
+	c := upstream(t, func(http.ResponseWriter, *http.Request) { t.Error("the provider was called") })
+	openai, both := start(t, nowhere, c), start(t, nowhere, c, Connection{ID: "a", Provider: "anthropic", URL: c.URL, Credential: credential})
+	list := c
+	list.Serves = []string{"/v1/models"}
+	models := start(t, nowhere, list)
+	const (
+		lacks    = ": the client's base URL lacks /v1"
+		adds     = ": the client adds a /v1 that its base URL has already"
+		ofOpenAI = ". This gateway serves POST /v1/chat/completions, POST /v1/responses, POST /v1/embeddings, GET /v1/models; what another call uses could not be counted."
+		ofBoth   = ". This gateway serves POST /v1/chat/completions, POST /v1/responses, POST /v1/embeddings, POST /v1/messages, POST /v1/messages/count_tokens, GET /v1/models; what another call uses could not be counted."
+		ofModels = ". This gateway serves GET /v1/models; what another call uses could not be counted."
+	)
+	for _, tt := range []struct {
+		s                        *site
+		method, path, hint, ends string
+	}{
+		{openai, "POST", "/chat/completions", ", but /v1/chat/completions" + lacks, ofOpenAI},
+		{both, "POST", "/messages", ", but /v1/messages" + lacks, ofBoth},
+		{both, "POST", "/v1/v1/messages", ", but /v1/messages" + adds, ofBoth},
+		{openai, "POST", "/v1/v1/chat/completions", ", but /v1/chat/completions" + adds, ofOpenAI},
+		{both, "GET", "/v1/v1/models", ", but /v1/models" + adds, ofBoth},
+		{both, "GET", "/models/gpt-5", ", but /v1/models" + lacks, ofBoth},
+		{openai, "GET", "/v1/chat/completions", "", ofOpenAI},
+		{openai, "GET", "/chat/completions", "", ofOpenAI},
+		{openai, "POST", "/v1/files", "", ofOpenAI},
+		{models, "POST", "/v1/files", "", ofModels},
+	} {
+		status, body := tt.s.send(tt.method, tt.path, "{}")
+		want := "There is no " + tt.method + " " + tt.path + " here" + tt.hint + tt.ends
+		if got := message(t, body); status != 404 || got != want {
+			t.Errorf("%d\ngot  %s\nwant %s", status, got, want)
+		}
+		if anthropic := strings.HasPrefix(body, `{"type":"error"`); anthropic != strings.HasSuffix(tt.path, "/messages") {
+			t.Errorf("%s is answered in other words than its client's: %s", tt.path, body)
 		}
 	}
 }

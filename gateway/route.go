@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/quotashare/quotashare/client"
@@ -29,9 +30,14 @@ func isOdd(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-._:@+", c)
 }
 
-// voice is the API whose words a client understands, whatever it asked for.
+// voice is the API whose words a client understands, whatever it asked for, and
+// whatever its base URL has done to that.
 func voice(r *http.Request) dialect.API {
 	path := r.URL.Path
+	for strings.HasPrefix(path, "/v1/") {
+		path = strings.TrimPrefix(path, "/v1")
+	}
+	path = "/v1" + path
 	switch {
 	case r.Header.Get("Anthropic-Version") != "", strings.HasPrefix(path, dialect.Messages.String()):
 		return dialect.Messages
@@ -45,7 +51,7 @@ func voice(r *http.Request) dialect.API {
 // it and has its model.
 func (g *Gateway) choose(api dialect.API, r *http.Request) (to *connection, problem string) {
 	if api == 0 {
-		return nil, "There is no " + shown(r.Method) + " " + shown(r.URL.Path) + " here, because what it uses could not be counted."
+		return nil, g.unknown(r)
 	}
 	serving := g.serving(api, r)
 	if len(serving) == 0 {
@@ -61,6 +67,29 @@ func (g *Gateway) choose(api dialect.API, r *http.Request) (to *connection, prob
 		}
 	}
 	return nil, "No connection of this gateway has the model " + shown(model) + "."
+}
+
+// unknown says that there is no such call, what there is, and, when it is that, which
+// of the two mistakes the client's base URL has that nearly all of them are.
+func (g *Gateway) unknown(r *http.Request) string {
+	text := "There is no " + shown(r.Method) + " " + shown(r.URL.Path) + " here"
+	if api, ok := dialect.Of(r.Method, "/v1"+r.URL.Path); ok {
+		text += ", but " + api.String() + ": the client's base URL lacks /v1"
+	} else if api, ok := dialect.Of(r.Method, strings.TrimPrefix(r.URL.Path, "/v1")); ok {
+		text += ", but " + api.String() + ": the client adds a /v1 that its base URL has already"
+	}
+	return text + ". This gateway serves " + g.served() + "; what another call uses could not be counted."
+}
+
+// served lists the calls that have a connection.
+func (g *Gateway) served() string {
+	var all []string
+	for api := dialect.Chat; api <= dialect.CountTokens; api++ {
+		if slices.ContainsFunc(g.connections, func(c *connection) bool { return c.serves[api] }) {
+			all = append(all, "POST "+api.String())
+		}
+	}
+	return strings.Join(append(all, "GET "+dialect.Models.String()), ", ")
 }
 
 // serving are the connections that serve a call, in the order of preference. Both
