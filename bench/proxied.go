@@ -173,7 +173,15 @@ func (p *proxies) calls(ctx context.Context, base string, callers int, long time
 		return slice{}, err
 	}
 	s := m.rate(n).timed(slices.Concat(took...))
-	return s, p.asks.Flush(ctx)
+	return s, errors.Join(p.asks.Flush(ctx), p.sound())
+}
+
+// sound says why the figures would be those of a gateway that does not do its work.
+func (p *proxies) sound() error {
+	if s := p.asks.Stats(); s.FailedOpen+s.Degraded+s.Blocked+s.Released+s.Estimated > 0 || s.Settled != s.Calls {
+		return fmt.Errorf("calls passed in another way than held and settled: %+v", s)
+	}
+	return nil
 }
 
 // firstBytes takes the time from the provider's first byte to the client's.
@@ -191,7 +199,7 @@ func (p *proxies) firstBytes(ctx context.Context, base string, long time.Duratio
 		_, more := io.Copy(io.Discard, resp.Body)
 		return errors.Join(err, more, resp.Body.Close())
 	})
-	return m.rate(n).timed(took), err
+	return m.rate(n).timed(took), errors.Join(err, p.sound())
 }
 
 // gatewayWith measures calls through the gateway, by so many callers at once, beside

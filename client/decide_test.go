@@ -202,6 +202,10 @@ func TestADeadDecider(t *testing.T) {
 		t.Errorf("the answer took %s", took)
 	}
 	said.await(t, "requests pass unchecked")
+	said.await(t, "cause=no-responders")
+	if s := c.Stats(); s.FailedOpen != 1 || s.Failures[NoResponders] != 1 {
+		t.Errorf("counted %+v", s)
+	}
 }
 
 // TestEngineAnswersBeforeTheDeadline: a log that takes no holds costs the verdict,
