@@ -100,7 +100,11 @@ func routedHold(t *rapid.T, seq uint64, i int) events.Event {
 	e.DecisionID = e.ID
 	e.Cost[quota.Requests] = 1_000
 	e.Cost[quota.Tokens] = rapid.SampledFrom([]quota.Amount{0, 1_000, 10_000, 5_000_000}).Draw(t, "tokens")
-	if rapid.IntRange(0, 2).Draw(t, "candidates") > 0 {
+	switch rapid.IntRange(0, 6).Draw(t, "leaves open") {
+	case 0:
+		e.ConnectionID = rapid.SampledFrom([]string{"c1", "c2", "c3", "c4"}).Draw(t, "connection")
+		return e
+	case 1, 2, 3, 4:
 		e.Pool = rapid.SampledFrom([]string{"p", "p", "p", "q"}).Draw(t, "pool")
 		return e
 	}

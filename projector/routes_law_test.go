@@ -67,7 +67,7 @@ func TestNobodyWaitsWhoMayPass(t *testing.T) {
 		seen["timed out"] += int(c.TimedOut)
 		seen["left"] += int(c.Left)
 	})
-	for _, want := range []string{"granted", "timed out", "left", "capacity", "global-saturated", "suspended"} {
+	for _, want := range []string{"granted", "timed out", "left", "capacity"} {
 		if seen[want] == 0 {
 			t.Errorf("nobody was %s, of %v", want, seen)
 		}

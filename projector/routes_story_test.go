@@ -182,7 +182,7 @@ func (s *routeStory) answer(x *projector.Expected) string {
 	out := r.ConnectionID
 	switch {
 	case out == "" && a.Reason.Blocks():
-		out = a.Reason.String() + " (" + string(a.Scope) + ")"
+		out = fmt.Sprintf("%s (%s, %s)", a.Reason, a.Scope, x.Asked.Pool.Connections[a.Connection].ConnectionID)
 	case out == "":
 		out = "allowed"
 	case a.WouldBlock():
