@@ -20,6 +20,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/quotashare/quotashare/client"
+	"github.com/quotashare/quotashare/config"
 	"github.com/quotashare/quotashare/fakeprovider"
 	"github.com/quotashare/quotashare/ingest"
 	"github.com/quotashare/quotashare/internal/program"
@@ -86,8 +88,8 @@ func TestAGatewayFromItsFiles(t *testing.T) {
 	dir := t.TempDir()
 	token, err := keyfile.Issue(filepath.Join(dir, "keys.json"), "alice", time.Now())
 	must(t, err)
-	config := filepath.Join(dir, "gateway.json")
-	must(t, os.WriteFile(config, []byte(`{"connections": [{"id": "c", "provider": "openai", "url": "`+provider.URL+`/v1", "credential": "${OPENAI_API_KEY}"}]}`), 0o600))
+	file := filepath.Join(dir, "gateway.json")
+	must(t, os.WriteFile(file, []byte(`{"connections": [{"id": "c", "provider": "openai", "url": "`+provider.URL+`/v1", "credential": "${OPENAI_API_KEY}"}]}`), 0o600))
 	ctx, stop := context.WithCancel(t.Context())
 	out, in := io.Pipe()
 	type end struct {
@@ -97,7 +99,7 @@ func TestAGatewayFromItsFiles(t *testing.T) {
 	ended := make(chan end, 1)
 	go func() {
 		code, said := start(ctx, in, []string{
-			"QUOTA_STORE_NATS_URL=" + broker, "QUOTA_HTTP_ADDR=127.0.0.1:0", "QUOTA_GATEWAY_CONFIG=" + config,
+			"QUOTA_STORE_NATS_URL=" + broker, "QUOTA_HTTP_ADDR=127.0.0.1:0", "QUOTA_GATEWAY_CONFIG=" + file,
 			"QUOTA_KEYS_FILE=" + filepath.Join(dir, "keys.json"), "OPENAI_API_KEY=sk-account", "QUOTA_DECIDE_TIMEOUT=5s", "QUOTA_API_TOKEN=t",
 		})
 		ended <- end{code, said}
@@ -215,6 +217,30 @@ func TestTheVersion(t *testing.T) {
 	var out bytes.Buffer
 	if code, errs := start(t.Context(), &out, nil, "--version"); code != program.OK || out.String() != "gateway "+program.Version+"\n" {
 		t.Errorf("exit %d\n%s%s", code, &out, errs)
+	}
+}
+
+// The page lists what --help does, and both say the defaults that there are.
+func TestThePageHasEveryVariable(t *testing.T) {
+	page, err := os.ReadFile("../../docs/GATEWAY.md")
+	must(t, err)
+	var out bytes.Buffer
+	start(t.Context(), &out, nil, "--help")
+	all := regexp.MustCompile(`QUOTA_[A-Z_]+`).FindAllString(out.String(), -1)
+	defaults := config.DefaultGateway(client.DefaultTimeout)
+	for _, value := range []string{defaults.StoreNATSURL, defaults.HTTPAddr, defaults.Timeout.String(), config.Default().DataDir} {
+		if !strings.Contains(out.String(), "("+value+")") || !bytes.Contains(page, []byte("(`"+value+"`")) {
+			t.Errorf("help and page do not both have the default %s", value)
+		}
+	}
+	if len(all) < 10 {
+		t.Errorf("only %d variables: %v", len(all), all)
+	}
+	for _, name := range all {
+		flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "QUOTA_"), "_", "-"))
+		if row := "| `" + name + "` | `--" + flag + "` | "; !bytes.Contains(page, []byte(row)) {
+			t.Errorf("the page has no %s", row)
+		}
 	}
 }
 

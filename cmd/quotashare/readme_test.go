@@ -42,12 +42,16 @@ func blocks(t *testing.T, text string) []block {
 // TestReadme runs the pages that are to be tried: every block of sh, in their
 // order, against an engine of its own, and holds what it prints against the
 // block of text that follows. There … stands for anything within a line, or,
-// alone, for any lines. A block of yaml that names a file is that file.
+// alone, for any lines. A block that names a file is that file. The gateway, which a
+// block of bash has the reader start in another terminal, is started there.
 func TestReadme(t *testing.T) {
-	for page, least := range map[string]int{"README.md": 5, "docs/CONFIGURATION.md": 8, "docs/format/decide.md": 5, "docs/GATEWAY.md": 2} {
+	for page, least := range map[string]int{"README.md": 5, "docs/CONFIGURATION.md": 8, "docs/format/decide.md": 5, "docs/GATEWAY.md": 5} {
 		t.Run(strings.ToLower(filepath.Base(page)), func(t *testing.T) { runPage(t, page, least) })
 	}
 }
+
+// started is how a page starts a gateway, with a file that it has.
+var started = regexp.MustCompile(`bin/gateway --gateway-config (\S+)`)
 
 // runPage runs a page that has at least so many blocks of sh.
 func runPage(t *testing.T, page string, least int) {
@@ -59,8 +63,11 @@ func runPage(t *testing.T, page string, least int) {
 	script := "up\nsymlink examples -> $REPO/examples\nmkdir bin\nexec bash -c 'ln -s \"$(command -v quotashare)\" bin/quotashare'\n"
 	files, ran := "", 0
 	for i, all := 0, blocks(t, string(text)); i < len(all); i++ {
-		if file, named := strings.CutPrefix(all[i].lang, "yaml "); named {
+		if _, file, named := strings.Cut(all[i].lang, " "); named {
 			files += "-- " + file + " --\n" + all[i].text
+		}
+		if file := started.FindStringSubmatch(all[i].text); file != nil && all[i].lang == "bash" {
+			script += "gateway " + file[1] + "\n"
 		}
 		if all[i].lang != "sh" {
 			continue
@@ -89,7 +96,7 @@ func runPage(t *testing.T, page string, least int) {
 // onOurPorts makes the commands find the test's engine: README.md has the
 // default addresses, which may be taken here.
 func onOurPorts(text string) string {
-	return strings.NewReplacer("127.0.0.1:8480", "$QUOTA_HTTP_ADDR", "/tmp/", "$WORK/").Replace(unquoteURLs(text))
+	return strings.NewReplacer("127.0.0.1:8480", "$QUOTA_HTTP_ADDR", "127.0.0.1:8482", "$GATEWAY_ADDR", "/tmp/", "$WORK/").Replace(unquoteURLs(text))
 }
 
 // quotedURL is a URL in single quotes, in which no variable would be replaced.

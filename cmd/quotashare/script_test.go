@@ -34,7 +34,12 @@ func curl() {
 	flags := flag.NewFlagSet("curl", flag.ExitOnError)
 	_ = flags.Bool("s", false, "silent")
 	method := flags.String("X", "", "method")
-	header := flags.String("H", "", "header")
+	headers := http.Header{}
+	flags.Func("H", "header", func(text string) error {
+		name, value, _ := strings.Cut(text, ": ")
+		headers.Set(name, value)
+		return nil
+	})
 	body := flags.String("d", "", "body")
 	var urls []string
 	for args := os.Args[1:]; len(args) > 0; args = flags.Args() {
@@ -54,9 +59,7 @@ func curl() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if name, value, ok := strings.Cut(*header, ": "); ok {
-		req.Header.Set(name, value)
-	}
+	req.Header = headers
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		log.Fatal(err)
@@ -81,7 +84,7 @@ func params(dir string) testscript.Params {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"up": cmdUp, "down": cmdDown, "http": cmdHTTP, "code": cmdCode, "await": cmdAwait, "rival": cmdRival,
+			"up": cmdUp, "down": cmdDown, "http": cmdHTTP, "code": cmdCode, "await": cmdAwait, "rival": cmdRival, "gateway": cmdGateway,
 		},
 	}
 }
