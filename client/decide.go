@@ -81,7 +81,10 @@ func (c *Client) prepare(ctx context.Context, q *Question) (x asked, err error) 
 // write makes the body, with the wait that there is still time for. Written later it
 // is no longer than before.
 func (x *asked) write(ctx context.Context) {
-	if x.form.Reserve || x.form.MinSeq > 0 {
+	switch {
+	case x.form.Routed():
+		x.form.MaxWaitMs = roomWait(ctx, x.wait)
+	case x.form.Reserve || x.form.MinSeq > 0:
 		x.form.MaxWaitMs = maxWait(ctx, x.wait)
 	}
 	x.body = questions.AppendQuestion(x.body[:0], &x.form)
@@ -126,6 +129,14 @@ func (b batch) write(ctx context.Context) {
 	}
 }
 
+// subject is that of the message: one of quota.route is alone.
+func (b batch) subject() string {
+	if b[0].form.Routed() {
+		return questions.RouteSubject
+	}
+	return questions.Subject
+}
+
 // message is one question, or an array.
 func (b batch) message() []byte {
 	if len(b) == 1 {
@@ -167,7 +178,7 @@ func (c *Client) replies(ctx context.Context, b batch) ([]questions.Reply, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	body, err := c.to.ask(ctx, b.message())
+	body, err := c.to.ask(ctx, b.subject(), b.message())
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("no answer came in time: %w", err)

@@ -456,7 +456,7 @@ type slow struct {
 	asked [][]byte
 }
 
-func (s *slow) ask(ctx context.Context, body []byte) ([]byte, error) {
+func (s *slow) ask(ctx context.Context, subject string, body []byte) ([]byte, error) {
 	s.asked = append(s.asked, slices.Clone(body))
 	if len(s.asked) == 1 {
 		<-time.After(50 * time.Millisecond) // passing time is what this is about

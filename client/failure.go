@@ -56,6 +56,10 @@ func (c *Client) without(x *asked, err error) Decision {
 	d.Hold.unanswered = x.fate(err)
 	if !c.o.FailClosed {
 		d.Allow, d.Reason, d.Status = true, ReasonFailOpen, 200
+		if len(q.Candidates) > 0 { // somewhere the call must go
+			d.ConnectionID = q.Candidates[0].ConnectionID
+			d.Hold.ConnectionID = d.ConnectionID
+		}
 		return d
 	}
 	d.Reason, d.Status = ReasonDegraded, 503

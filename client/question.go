@@ -52,6 +52,9 @@ type Decision struct {
 	Detail       string   // more about that
 	Dimensions   []questions.Dimension
 
+	ConnectionID string                     // that Route chose, and where the call is held
+	Candidates   []questions.RouteCandidate // of Route, in the order in which they are to be tried
+
 	// Hold names the request, for Settle, Renew and Release.
 	Hold Hold
 }
@@ -135,7 +138,7 @@ func decision(q *questions.Question, r *questions.Reply) Decision {
 		Allow: r.Allow, Reason: r.Reason, DecisionID: r.DecisionID, Deprioritize: r.Deprioritize,
 		ScoreFactor: float64(r.ScoreFactor) / float64(quota.RatioOne), Status: r.HTTPStatus, Message: r.Message,
 		RetryAfter: time.Duration(r.RetryAfterMs) * time.Millisecond, Scope: r.Scope, Alternatives: r.Alternatives,
-		WouldBlock: r.WouldBlock, AsOf: r.AsOf, Degraded: slices.Clip(r.Degraded), Detail: r.Detail, Dimensions: r.Dimensions,
+		WouldBlock: r.WouldBlock, ConnectionID: r.ConnectionID, Candidates: r.Candidates, AsOf: r.AsOf, Degraded: slices.Clip(r.Degraded), Detail: r.Detail, Dimensions: r.Dimensions,
 		Hold: holdOf(q, r.RequestID),
 	}
 	if r.RetryAt != 0 {
@@ -143,6 +146,9 @@ func decision(q *questions.Question, r *questions.Reply) Decision {
 	}
 	if r.HasBinding {
 		d.Binding = &r.Binding
+	}
+	if r.ConnectionID != "" {
+		d.Hold.ConnectionID = r.ConnectionID
 	}
 	return d
 }

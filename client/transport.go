@@ -11,14 +11,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/quotashare/quotashare/events"
-	"github.com/quotashare/quotashare/questions"
 )
 
 // transport is the way to the engine and the log. Both methods return within the
 // time of their context, and may be called by many at once.
 type transport interface {
-	// ask sends a message of questions and returns the answer's body.
-	ask(ctx context.Context, body []byte) ([]byte, error)
+	// ask sends a message of questions to a subject and returns the answer's body.
+	ask(ctx context.Context, subject string, body []byte) ([]byte, error)
 	// store writes a message of events and returns when the log has it. id names
 	// the message, and what has been stored under it is not stored again.
 	store(ctx context.Context, subject, id string, body []byte) error
@@ -152,7 +151,7 @@ const (
 //
 // It does not wait for the library beyond its time. A question that is stuck there may
 // be sent when nobody waits for it any more, as one whose answer was lost.
-func (t *overNATS) ask(ctx context.Context, body []byte) ([]byte, error) {
+func (t *overNATS) ask(ctx context.Context, subject string, body []byte) ([]byte, error) {
 	if !t.connected() {
 		return nil, errUnsent
 	}
@@ -162,7 +161,7 @@ func (t *overNATS) ask(ctx context.Context, body []byte) ([]byte, error) {
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		m, err := t.nc.RequestWithContext(ctx, questions.Subject, body)
+		m, err := t.nc.RequestWithContext(ctx, subject, body)
 		answers <- answer{m, err}
 	}()
 	select {
