@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quotashare/quotashare/dialect"
+	"github.com/quotashare/quotashare/questions"
 )
 
 // Middleware is an http.RoundTripper for the calls that a gateway makes to its
@@ -51,6 +52,10 @@ type Middleware struct {
 	// once for each request, maybe by many at once.
 	Call func(*http.Request) Call
 
+	// To, when set, points a request that may go to the connection that was chosen: at its
+	// URL, with its credential. It is needed with Call.Others.
+	To func(out *http.Request, connectionID string)
+
 	Lease   time.Duration // of holds, 1 s to 1 h; 0 = DefaultLease. Renewed at a third of it
 	MaxBody int64         // bytes of a request; 0 = DefaultMaxBody
 }
@@ -60,7 +65,14 @@ type Call struct {
 	APIKeyID     string
 	ConnectionID string
 	Provider     string
-	API          dialect.API // 0 = what method and path of the request say
+	// Others are connections of the same provider that would do as well. With them the
+	// engine chooses, as Client.Route, and Middleware.To is told. ConnectionID is the
+	// first candidate, and the one without an engine.
+	Others []string
+	// MaxWait is how long the call may wait for room when all of them have as many calls
+	// as they take; 0 = not at all.
+	MaxWait time.Duration
+	API     dialect.API // 0 = what method and path of the request say
 	// MaxOutput bounds the tokens that are held for the answer, which of some clients is
 	// always the model's maximum; 0 = as many as the request allows it. It is also what
 	// is held for a request that does not say how long its answer may be, for which 0 is
@@ -99,6 +111,9 @@ func (m *Middleware) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, errors.New("client.Middleware: Client and Call must be set")
 	}
 	call := m.Call(req)
+	if len(call.Others) > 0 && m.To == nil {
+		return nil, errors.New("client.Middleware: To must be set where Call names Others")
+	}
 	if call.API == 0 {
 		call.API, _ = dialect.Of(req.Method, req.URL.Path)
 	}
@@ -109,7 +124,7 @@ func (m *Middleware) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return m.misread(req, call.API, err)
 	}
-	d, err := m.Client.Decide(req.Context(), m.question(&call, &out.facts))
+	d, err := m.decide(req.Context(), &call, m.question(&call, &out.facts))
 	switch {
 	case err != nil:
 		return m.unanswerable(req, &call, err), nil
@@ -122,6 +137,7 @@ func (m *Middleware) RoundTrip(req *http.Request) (*http.Response, error) {
 // pass makes a call that is allowed. Whatever goes wrong before there is a response,
 // Base's panic too, releases its hold.
 func (m *Middleware) pass(req *http.Request, out *outgoing, call *Call, d *Decision) (resp *http.Response, err error) {
+	call.ConnectionID = d.Hold.ConnectionID
 	f := m.take(*call, out.facts.PromptTokens, d.Hold)
 	defer func() {
 		if resp == nil {
@@ -131,7 +147,11 @@ func (m *Middleware) pass(req *http.Request, out *outgoing, call *Call, d *Decis
 	if err := req.Context().Err(); err != nil { // gone while it waited for the answer
 		return nil, err
 	}
-	if resp, err = m.base().RoundTrip(out.request(req, d)); err != nil {
+	sent := out.request(req, d)
+	if m.To != nil {
+		m.To(sent, call.ConnectionID)
+	}
+	if resp, err = m.base().RoundTrip(sent); err != nil {
 		return nil, err
 	}
 	m.Client.observe(call, resp)
@@ -152,6 +172,22 @@ func (m *Middleware) lease() time.Duration {
 		return DefaultLease
 	}
 	return m.Lease
+}
+
+// decide asks whether the call may be made, and where when there is a choice or room to
+// wait for.
+func (m *Middleware) decide(ctx context.Context, call *Call, q Question) (Decision, error) {
+	if len(call.Others) == 0 && call.MaxWait == 0 {
+		return m.Client.Decide(ctx, q)
+	}
+	r := RouteQuestion{
+		APIKeyID: q.APIKeyID, Model: q.Model, Estimate: q.Estimate, Lease: q.Lease, MaxWait: call.MaxWait,
+		Candidates: []questions.Candidate{{ConnectionID: q.ConnectionID}},
+	}
+	for _, id := range call.Others {
+		r.Candidates = append(r.Candidates, questions.Candidate{ConnectionID: id})
+	}
+	return m.Client.Route(ctx, r)
 }
 
 // question asks for what the request may use at most.

@@ -125,3 +125,21 @@ const (
 	last = `data: {"model":"m","choices":[],"usage":{"prompt_tokens":11,"completion_tokens":4,"total_tokens":15}}` + "\n\n"
 	done = "data: [DONE]\n\n"
 )
+
+// connectionIn is the connection that an event names.
+func connectionIn(event []byte) string {
+	_, rest, _ := strings.Cut(string(event), `"connectionId":"`)
+	id, _, _ := strings.Cut(rest, `"`)
+	return id
+}
+
+// take receives what should come at once.
+func take[T any](t *testing.T, from <-chan T) (x T) {
+	t.Helper()
+	select {
+	case x = <-from:
+	case <-within(t).Done():
+		t.Fatal("nothing comes")
+	}
+	return x
+}
