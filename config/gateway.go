@@ -16,6 +16,7 @@ type Gateway struct {
 	Connections  string        // the JSON itself, "" = in the file
 	File         string        // of the connections
 	Timeout      time.Duration // within which the engine has to answer
+	MaxWait      time.Duration // for room at an account; 0 = none
 	FailClosed   bool
 	APIToken     string
 	LogLevel     slog.Level
@@ -47,6 +48,7 @@ type GatewayText struct {
 	DataDir            string `placeholder:"DIR" help:"Where keys.json is, unless --keys-file says so; nothing else is kept there (./data)."`
 	KeysFile           string `placeholder:"FILE" help:"The clients' tokens, from quotashare keys issue (keys.json in the data directory)."`
 	DecideTimeout      string `placeholder:"TIME" help:"How long a request waits for the engine's answer (250ms)."`
+	MaxWait            string `placeholder:"TIME" help:"How long a request may wait for room when its accounts have as many as they take (0s)."`
 	FailClosed         string `type:"switch" help:"A request without an answer is blocked instead of passed; or =true, =false (false)."`
 	APIToken           string `name:"api-token" placeholder:"TOKEN" help:"What the engine asks for beyond its own machine, and what shows /metrics to other machines."`
 	LogLevel           string `placeholder:"LEVEL" help:"debug, info, warn or error (info)."`
@@ -65,6 +67,7 @@ func (t GatewayText) Parse(g Gateway) (Gateway, error) {
 	}
 	p.text(t.APIToken, &g.APIToken)
 	p.duration("decide-timeout", t.DecideTimeout, &g.Timeout)
+	p.duration("max-wait", t.MaxWait, &g.MaxWait)
 	p.flag("fail-closed", t.FailClosed, &g.FailClosed)
 	p.level("log-level", t.LogLevel, &g.LogLevel)
 	faults := p.faults
@@ -78,14 +81,21 @@ func (t GatewayText) Parse(g Gateway) (Gateway, error) {
 	return g, nil
 }
 
-// maxTimeout is beyond what a client waits for anything.
-const maxTimeout = time.Minute
+// maxTimeout is beyond what a client waits for a word of the engine, and mostWait for one
+// of a provider: the SDKs give up then.
+const (
+	maxTimeout = time.Minute
+	mostWait   = 10 * time.Minute
+)
 
 func (g Gateway) faults() Faults {
 	var f Faults
 	f.natsURL(g.StoreNATSURL)
 	f.addr("http-addr", g.HTTPAddr, "-") // clients have tokens of their own
 	f.duration("decide-timeout", g.Timeout, maxTimeout)
+	if g.MaxWait != 0 {
+		f.duration("max-wait", g.MaxWait, mostWait)
+	}
 	switch {
 	case g.File == "" && g.Connections == "":
 		f.add("gateway-config", "is missing: name a file with the providers' connections, or set %s", Variable("gateway-connections"))

@@ -208,6 +208,12 @@ func (c *connection) takes(model string) bool {
 	})
 }
 
+// point makes a call one of the connection's.
+func (c *connection) point(out *http.Request) {
+	out.URL, out.Host = c.target(out.URL), ""
+	c.sign(out.Header)
+}
+
 // target is where a call goes whose URL here is u.
 func (c *connection) target(u *url.URL) *url.URL {
 	out := *c.base

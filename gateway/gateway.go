@@ -31,6 +31,9 @@ type Options struct {
 	Transport http.RoundTripper    // to providers; nil = NewTransport()
 	Registry  *prometheus.Registry // nil = one of its own
 	Log       *slog.Logger         // nil = the default logger
+	// MaxWait is how long a call may wait for room when the connections that would do
+	// have as many calls as they take; 0 = not at all.
+	MaxWait time.Duration
 }
 
 // Gateway is the proxy, as an http.Handler.
@@ -43,6 +46,7 @@ type Gateway struct {
 	pages       map[string]http.Handler
 	metrics     *metrics
 	transport   http.RoundTripper
+	maxWait     time.Duration
 	readWithin  time.Duration
 	calls       sync.WaitGroup // in progress
 }
@@ -66,7 +70,7 @@ func New(o Options) (*Gateway, error) {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 	}
-	g := &Gateway{client: o.Client, connections: connections, keys: o.Keys, log: o.Log, transport: o.Transport, readWithin: readTimeout}
+	g := &Gateway{client: o.Client, connections: connections, keys: o.Keys, log: o.Log, transport: o.Transport, maxWait: o.MaxWait, readWithin: readTimeout}
 	for _, c := range connections {
 		c.secret.said = func(id string, err error) {
 			o.Log.Warn("a credential cannot be read; the last one is used", "connection", id, "err", err)
@@ -100,7 +104,9 @@ func warnOfProvider(c *connection, log *slog.Logger) {
 type call struct {
 	api dialect.API
 	key string
-	to  *connection
+	to  *connection // where it goes; until the engine has chosen, the first that would do
+	// others are connections that would do as well.
+	others []string
 }
 
 // callKey is the call's place in a context.
@@ -132,7 +138,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(rec, r, http.StatusNotFound, problem)
 		return
 	}
-	c := &call{api: api, key: key, to: to}
+	c := &call{api: api, key: key, to: to[0]}
+	for _, other := range to[1:] {
+		c.others = append(c.others, other.ID)
+	}
 	g.proxy.ServeHTTP(rec, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,10 +34,11 @@ func NewTransport() *http.Transport {
 func (g *Gateway) newProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite: rewrite,
-		Transport: &client.Middleware{Client: g.client, Base: g.transport, Call: func(r *http.Request) client.Call {
+		Transport: &client.Middleware{Client: g.client, Base: g.transport, To: g.direct, Call: func(r *http.Request) client.Call {
 			c := callOf(r.Context())
 			return client.Call{
-				APIKeyID: c.key, ConnectionID: c.to.ID, Provider: c.to.Provider, API: c.api, MaxOutput: c.to.MaxOutput,
+				APIKeyID: c.key, ConnectionID: c.to.ID, Others: c.others, Provider: c.to.Provider, API: c.api,
+				MaxOutput: c.to.MaxOutput, MaxWait: g.maxWait,
 			}
 		}},
 		FlushInterval:  -1,
@@ -47,13 +49,22 @@ func (g *Gateway) newProxy() *httputil.ReverseProxy {
 	}
 }
 
-// rewrite makes a client's request one of ours.
+// rewrite makes a client's request one of ours. One that is asked for goes where the
+// answer says.
 func rewrite(p *httputil.ProxyRequest) {
-	c := callOf(p.In.Context())
-	p.Out.URL = c.to.target(p.Out.URL)
-	p.Out.Host = ""
 	clean(p.Out.Header)
-	c.to.sign(p.Out.Header)
+	if c := callOf(p.In.Context()); !c.api.Metered() {
+		c.to.point(p.Out)
+	}
+}
+
+// direct points a call at the connection that was chosen for it.
+func (g *Gateway) direct(out *http.Request, connectionID string) {
+	c := callOf(out.Context())
+	if i := slices.IndexFunc(g.connections, func(x *connection) bool { return x.ID == connectionID }); i >= 0 {
+		c.to = g.connections[i]
+	}
+	c.to.point(out)
 }
 
 // personal are headers that say who a client is, or whom it came by, and those of its

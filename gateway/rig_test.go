@@ -149,7 +149,8 @@ type rig struct {
 	base       http.RoundTripper // to providers
 	drain      time.Duration     // 0 = 10 s
 	readWithin time.Duration     // 0 = as usual
-	closed     bool              // it fails closed
+	maxWait    time.Duration
+	closed     bool // it fails closed
 	token      string
 }
 
@@ -174,7 +175,7 @@ func (o rig) start(t testing.TB, broker string, connections ...Connection) *site
 		_ = s.c.Close(ctx)
 	})
 	s.g, err = New(Options{
-		Client: s.c, Transport: o.base, Token: o.token, Config: Config{Connections: connections}, Log: s.said.logger(), Registry: s.reg,
+		Client: s.c, Transport: o.base, Token: o.token, MaxWait: o.maxWait, Config: Config{Connections: connections}, Log: s.said.logger(), Registry: s.reg,
 		Keys: keyfile.Of(map[string]string{aliceToken: "alice", "qs-token-of-bob": "bob"}),
 	})
 	must(t, err)

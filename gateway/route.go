@@ -47,9 +47,10 @@ func voice(r *http.Request) dialect.API {
 	return dialect.Chat
 }
 
-// choose returns where a call goes, or why nowhere: the first connection that serves
-// it and has its model.
-func (g *Gateway) choose(api dialect.API, r *http.Request) (to *connection, problem string) {
+// choose returns where a call may go, or why nowhere: the first connection that serves it
+// and has its model, and the others of its provider that do. Others' are left out: that
+// they have a model too may be no more than a configuration that says nothing of models.
+func (g *Gateway) choose(api dialect.API, r *http.Request) (to []*connection, problem string) {
 	if api == 0 {
 		return nil, g.unknown(r)
 	}
@@ -57,16 +58,19 @@ func (g *Gateway) choose(api dialect.API, r *http.Request) (to *connection, prob
 	if len(serving) == 0 {
 		return nil, "No connection of this gateway serves " + api.String() + "."
 	}
-	if len(serving[0].Models) == 0 {
-		return serving[0], ""
+	model := ""
+	if slices.ContainsFunc(serving, func(c *connection) bool { return len(c.Models) > 0 }) {
+		model = modelOf(api, r)
 	}
-	model := modelOf(api, r)
 	for _, c := range serving {
-		if c.takes(model) {
-			return c, ""
+		if c.takes(model) && (len(to) == 0 || c.Provider == to[0].Provider) {
+			to = append(to, c)
 		}
 	}
-	return nil, "No connection of this gateway has the model " + shown(model) + "."
+	if len(to) == 0 {
+		return nil, "No connection of this gateway has the model " + shown(model) + "."
+	}
+	return to, ""
 }
 
 // unknown says that there is no such call, what there is, and, when it is that, which

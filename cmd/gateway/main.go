@@ -125,7 +125,7 @@ func serve(ctx context.Context, cfg config.Gateway, connections gateway.Config, 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	g, err := gateway.New(gateway.Options{
-		Client: c, Config: connections, Keys: keys, Token: cfg.APIToken, Registry: registry, Log: log,
+		Client: c, Config: connections, Keys: keys, Token: cfg.APIToken, MaxWait: cfg.MaxWait, Registry: registry, Log: log,
 	})
 	if err != nil {
 		return err

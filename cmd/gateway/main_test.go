@@ -133,13 +133,14 @@ func TestAGatewayFromItsFiles(t *testing.T) {
 func TestFaultsOfTheConfiguration(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "gateway.json")
 	must(t, os.WriteFile(file, []byte(`{"connections": [{"id": "c", "url": "x", "credential": "${NONE}"}]}`), 0o600))
-	code, errs := start(t.Context(), io.Discard, []string{"QUOTA_DECIDE_TIMEOUT=soon", "QUOTA_FAIL_CLOSED=perhaps"},
+	code, errs := start(t.Context(), io.Discard, []string{"QUOTA_DECIDE_TIMEOUT=soon", "QUOTA_FAIL_CLOSED=perhaps", "QUOTA_MAX_WAIT=11m"},
 		"--gateway-config", file, "--store-nats-url", "http://secret@x", "--http-addr", "8482")
-	want := `gateway: the configuration has 7 fault(s):
+	want := `gateway: the configuration has 8 fault(s):
   QUOTA_DECIDE_TIMEOUT (--decide-timeout) "soon" is no duration; use 500ms, 30s, 10m or alike
   QUOTA_FAIL_CLOSED (--fail-closed) "perhaps" is neither true nor false
   QUOTA_STORE_NATS_URL (--store-nats-url) is no NATS URL; use nats://host:4222
   QUOTA_HTTP_ADDR (--http-addr) is "8482"; use host:port
+  QUOTA_MAX_WAIT (--max-wait) "11m" is not within 1ms..10m0s in whole milliseconds
   QUOTA_GATEWAY_CONFIG (--gateway-config) connections[0].credential is ${NONE}, which the environment does not have: set it
   QUOTA_GATEWAY_CONFIG (--gateway-config) connections[0].provider is missing: name it as pools and plans do
   QUOTA_GATEWAY_CONFIG (--gateway-config) connections[0].url is no http or https URL: use one such as https://api.openai.com/v1
