@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -19,6 +20,16 @@ func (r *rig) route(data string) *nats.Msg {
 	m, err := r.client.Request(questions.RouteSubject, []byte(data), patience)
 	r.must(err)
 	return m
+}
+
+// awaitWaiting waits until one more question waits.
+func (r *rig) awaitWaiting() {
+	r.Helper()
+	select {
+	case <-r.decider.waiting:
+	case <-time.After(patience):
+		r.Fatal("it does not wait")
+	}
 }
 
 // TestRoutesAreRead as such, and those of quota.decide are not.
@@ -54,14 +65,14 @@ func TestRoutesWaitApart(t *testing.T) {
 	waiter := r.inbox()
 	for _, data := range []string{`{"apiKeyId":"k","pool":"p","maxWaitMs":3600000}`, `{"apiKeyId":"k","pool":"p","minSeq":6}`} {
 		r.must(r.client.PublishRequest(questions.RouteSubject, waiter.Subject, []byte(data)))
-		<-r.decider.waiting
+		r.awaitWaiting()
 	}
 	if m := r.route(`{"apiKeyId":"k","pool":"p"}`); !strings.Contains(string(m.Data), "degraded") {
 		t.Errorf("a third waits: %s", m.Data)
 	}
 	for _, data := range []string{`{"apiKeyId":"k","connectionId":"c","reserve":true}`, `{"apiKeyId":"k","pool":"p","minSeq":6}`} {
 		r.send(waiter, data)
-		<-r.decider.waiting
+		r.awaitWaiting()
 	}
 	if counts := r.server.Counts(); counts.Waiting.Load() != 4 || counts.Hurried.Load() != 1 {
 		t.Errorf("%d wait and %d hurried, want 4 and 1", counts.Waiting.Load(), counts.Hurried.Load())
