@@ -67,6 +67,8 @@ func (s *routeStory) say(line string) {
 		s.putPool(words[1], words[2:])
 	case words[0] == "plan":
 		s.plan(words[1], words[3], words[4], words[2])
+	case words[0] == "settings": // settings strict from 0.9
+		s.publish("quota.config.settings", `{"values":{"saturationThreshold":{"value":`+words[3]+`,"source":"stored"}}}`)
 	case words[0] == "due":
 		s.publish("quota.due", "{}")
 	case words[1] == "releases":
@@ -74,6 +76,8 @@ func (s *routeStory) say(line string) {
 	case words[1] == "used": // alice used 5 tokens on c by r
 		s.publish("quota.consumption", fmt.Sprintf(`{"apiKeyId":%q,"connectionId":%q,"requestId":%q,"cost":{%q:%s}}`,
 			words[0], words[5], words[7], words[3], words[2]))
+	case words[1] == "corrects": // alice corrects -5 tokens on c
+		s.publish("quota.adjustment", fmt.Sprintf(`{"apiKeyId":%q,"connectionId":%q,"reason":"a bill","cost":{%q:%s}}`, words[0], words[5], words[3], words[2]))
 	case words[1] == "reports": // c reports 100 percent of 5h, for some models alone
 		scope := ""
 		if len(words) > 6 {
