@@ -226,15 +226,15 @@ func (r *runner) proxied(ctx context.Context, sync time.Duration, callers int) (
 		return nil, err
 	}
 	name := fmt.Sprintf("gateway, %d in flight, %s", callers, syncText(sync))
-	added := d.added(name + ", added p50")
-	if callers == 1 {
-		most := 1.0
-		if sync == 0 {
-			most = 3
-		}
-		added = added.judged(atMost(most))
+	rows = []Row{d.row(name, "calls/s"), d.p50(name), d.p99(name)}
+	if callers > 1 {
+		return rows, nil // what is added is then time in queues, on both sides
 	}
-	return []Row{d.row(name, "calls/s"), d.p50(name), d.p99(name), added}, nil
+	most := 1.0
+	if sync == 0 {
+		most = 3
+	}
+	return append(rows, d.added(name+", added p50").judged(atMost(most))), nil
 }
 
 // added is how much longer a call takes at the median, by pairs of slices.
