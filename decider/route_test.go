@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/httpapi"
@@ -203,34 +202,6 @@ func TestNoRoomAndNoTime(t *testing.T) {
 	}
 }
 
-// TestTimeAlone: nothing happens in the log but what is written because time goes by,
-// whatever the decider's clock says. A lease ends and lets one in; another one's wait
-// is over.
-func TestTimeAlone(t *testing.T) {
-	for name, by := range map[string]time.Duration{"a true clock": 0, "a fast clock": 5 * time.Minute, "a slow clock": -5 * time.Minute} {
-		t.Run(name, func(t *testing.T) {
-			r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", apart(by))
-			r.lanes(1, "a")
-			first, second, third := routed("1"), routed("2"), routed("3")
-			first.LeaseMs, second.LeaseMs, third.MaxWaitMs = 500, 60_000, 1000
-			r.folded(first)
-			let := r.routing(second)
-			r.awaitQueue("alice:1")
-			refused := r.routing(third)
-			if got, _ := came(t, let, "the end of the lease"); !got.Allow || got.ConnectionID != "a" || len(got.Degraded) > 0 {
-				t.Errorf("answered %+v", got)
-			}
-			got, _ := came(t, refused, "the end of the wait")
-			if got.Allow || got.Reason != "capacity" || len(got.Degraded) > 0 || got.RetryAfterMs < 50_000 || got.RetryAfterMs > 60_000 {
-				t.Errorf("answered %+v", got)
-			}
-			if n := r.written("quota.due"); n < 2 || n > 6 {
-				t.Errorf("%d messages say that something is due, want about two", n)
-			}
-		})
-	}
-}
-
 // TestACallerLeaves: its place in the backlog is given up.
 func TestACallerLeaves(t *testing.T) {
 	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
@@ -379,25 +350,6 @@ func TestManyHaveNoFiguresOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestWhoComesLaterIsToldOfThoseBefore: there is room when those who wait now have
-// had theirs.
-func TestWhoComesLaterIsToldOfThoseBefore(t *testing.T) {
-	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
-	r.lanes(1, "a")
-	first, second := routed("1"), routed("2")
-	first.LeaseMs, second.LeaseMs = 10_000, 60_000
-	r.folded(first)
-	ends := r.current.Load().state.Holds().FirstEnd
-	let := r.routing(second)
-	r.awaitQueue("alice:1")
-	got := r.route(impatient("3"))
-	if got.Allow || got.RetryAt != ends+60_000 || !strings.Contains(got.Message, "in 1 min") {
-		t.Errorf("again at %d and %q, want %d", got.RetryAt, got.Message, ends+60_000)
-	}
-	r.release("alice", "1")
-	came(t, let, "its turn")
-}
-
 // TestAHurriedRouteIsWrittenAsItWasChosen: the log need not choose again for a call
 // that is on its way.
 func TestAHurriedRouteIsWrittenAsItWasChosen(t *testing.T) {
@@ -437,45 +389,50 @@ func TestABlockEndsAWait(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsAtTheEndIsAnswered, and waits no more in the log.
-func TestWhoWaitsAtTheEndIsAnswered(t *testing.T) {
-	nc := startLog(t, t.TempDir())
-	a, b := start(t, nc, t.TempDir()+"/a", nil), start(t, nc, t.TempDir()+"/b", nil)
-	a.lanes(1, "a")
-	a.folded(routed("1"))
-	answer := a.routing(routed("2"))
-	b.awaitQueue("alice:1")
-	a.stop()
-	if got, _ := came(t, answer, "the end"); got.Allow || got.Reason != "capacity" || !slices.Equal(got.Degraded, []string{degradedNoHold}) {
+// TestAClosedPoolChoosesNothing without a verdict.
+func TestAClosedPoolChoosesNothing(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	oneLimit(r, 2, func(p *plans.Pool) { p.OnDegraded = plans.Closed })
+	if got := r.askHurried(routed("1"))[0]; got.Allow || got.Reason != reasonDegraded || got.ConnectionID != "" || got.HTTPStatus != 503 {
 		t.Errorf("answered %+v", got)
 	}
-	b.awaitQueue()
 }
 
-// TestDecidersWriteTheSame: what falls due is said once, however many say it.
-func TestDecidersWriteTheSame(t *testing.T) {
-	nc := startLog(t, t.TempDir())
-	a, b := start(t, nc, t.TempDir()+"/a", nil), start(t, nc, t.TempDir()+"/b", nil)
-	a.lanes(1, "a")
-	first := routed("1")
-	first.LeaseMs = 500
-	a.folded(first)
-	b.level(a)
-	one := a.routing(routed("2"))
-	b.awaitQueue("alice:1")
-	two := b.routing(routed("3"))
-	a.awaitQueue("alice:2")
-	came(t, one, "the end of the lease")
-	a.release("alice", "2")
-	came(t, two, "its turn")
-	s, err := a.js.Stream(a.within(), events.Stream)
-	a.must(err)
-	m, err := s.GetLastMsgForSubject(a.within(), "quota.due")
-	a.must(err)
-	if id := m.Header.Get(events.HeaderMsgID); !strings.HasPrefix(id, "due-") || string(m.Data) != "{}" {
-		t.Errorf("the message has id %q and says %s", id, m.Data)
+// TestBlocksOfDifferentChoicesAreRows of their own.
+func TestBlocksOfDifferentChoicesAreRows(t *testing.T) {
+	clock := newClock() // all is in one second
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", func(e *Engine) { e.now = clock.ms })
+	r.lanes(1, "a")
+	r.folded(routed("1"))
+	ofCandidates := func(ids ...string) questions.Question {
+		q := impatient("")
+		q.Pool = ""
+		for _, id := range ids {
+			q.Candidates = append(q.Candidates, questions.Candidate{ConnectionID: id})
+		}
+		return q
 	}
-	if n := a.written("quota.due"); n > 3 {
-		t.Errorf("%d messages for one lease", n)
+	p, _ := r.Pool("p")
+	p.Doc.Allocations[1].Suspended = true // bob
+	_, err := r.putPool(r.within(), p.Doc, httpapi.Meta{})
+	r.must(err)
+	bob := impatient("")
+	bob.APIKeyID = "bob"
+	plain := bob
+	plain.Reserve = false
+	for _, q := range []questions.Question{impatient(""), impatient(""), ofCandidates("a"), ofCandidates("a"), bob, plain} {
+		if got := r.route(q); got.Allow {
+			t.Errorf("answered %+v", got)
+		}
+	}
+	rows, _ := r.decisions.unstored()
+	var counts []int
+	for _, row := range rows {
+		if !row.Reply.Allow {
+			counts = append(counts, row.Count)
+		}
+	}
+	if !slices.Equal(counts, []int{1, 1, 2, 2}) {
+		t.Errorf("rows are of %v blocks, want 1, 1, 2 and 2", counts)
 	}
 }

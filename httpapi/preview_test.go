@@ -122,7 +122,7 @@ func TestAnswersMayWaitForVerdicts(t *testing.T) {
 			}
 			continue
 		}
-		if least, most := begin.Add(c.wait), time.Now().Add(c.wait+writeTimeout); w.Code != 200 || !w.write.After(least) || w.write.After(most) {
+		if least, most := begin.Add(c.wait+writeTimeout), time.Now().Add(c.wait+writeTimeout); w.Code != 200 || w.write.Before(least) || w.write.After(most) {
 			t.Errorf("%s %s: %d, to be written until %s, want within %s to %s", c.target, c.body, w.Code, w.write, least, most)
 		}
 	}

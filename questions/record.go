@@ -88,11 +88,7 @@ func Keep(q *Question, r *Reply) Record {
 	} {
 		*text = strings.Clone(*text)
 	}
-	c.Question.Candidates = slices.Clone(q.Candidates)
-	for i := range c.Question.Candidates {
-		id := &c.Question.Candidates[i].ConnectionID
-		*id = strings.Clone(*id)
-	}
+	c.Question.Candidates = slices.Clone(q.Candidates) // whose texts are no parts of a message
 	c.Reply.Alternatives, c.Reply.Degraded = slices.Clone(r.Alternatives), slices.Clone(r.Degraded)
 	c.Reply.Dimensions, c.Reply.Explained, c.Reply.Candidates = nil, false, nil
 	return c

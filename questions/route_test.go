@@ -103,6 +103,9 @@ func TestARequestIsOfOneSubject(t *testing.T) {
 			t.Errorf("decide knows the fields of route: %v, %+v", err, r.Questions)
 		}
 	}
+	if err := r.Decode([]byte(`{"apiKeyId":"k","pool":"p","route":"qtSd/q/kimi/m"}`), wire.JSON); err != nil || r.Questions[0].Pool != "p" || r.Questions[0].Route != "" {
+		t.Errorf("decide takes the pool of a route: %v, %+v", err, r.Questions)
+	}
 	const wrapped = `{"specversion":"1.0","id":"1","source":"s","type":"%s","data":{"apiKeyId":"k","pool":"p"}}`
 	if err := r.DecodeRoute(fmt.Appendf(nil, wrapped, RouteSubject), wire.JSON); err != nil || !r.Questions[0].Routed() {
 		t.Errorf("in an envelope: %v, %+v", err, r.Questions)
@@ -149,5 +152,33 @@ func TestRouteNames(t *testing.T) {
 	})
 	if got, want := RouteName("team a", "z.ai", "glm/4.6"), "qtSd/team%20a/z%2Eai/glm/4.6"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestARecordOutlivesTheMessage that its question was read from.
+func TestARecordOutlivesTheMessage(t *testing.T) {
+	for _, text := range []string{
+		`{"apiKeyId":"k","route":"qtSd/p/kimi/m","requestId":"r"}`,
+		`{"apiKeyId":"k","pool":"p","model":"m","requestId":"r"}`,
+		`{"apiKeyId":"k","candidates":[{"connectionId":"a","score":0.5},{"connectionId":"b"}]}`,
+	} {
+		data := []byte(text)
+		var r Request
+		if err := r.DecodeRoute(data, wire.JSON); err != nil {
+			t.Fatal(err)
+		}
+		q := &r.Questions[0]
+		reply := Reply{RequestID: q.RequestID}
+		if len(q.Candidates) > 0 {
+			reply.ConnectionID = q.Candidates[0].ConnectionID
+		}
+		c := Keep(q, &reply)
+		want := string(AppendQuestion(nil, q)) + reply.ConnectionID
+		for i := range data {
+			data[i] = '#'
+		}
+		if got := string(AppendQuestion(nil, &c.Question)) + c.Reply.ConnectionID; got != want {
+			t.Errorf("the record of %s is %s when the message is another", want, got)
+		}
 	}
 }
