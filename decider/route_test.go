@@ -412,9 +412,9 @@ func TestBlocksOfDifferentChoicesAreRows(t *testing.T) {
 		}
 		return q
 	}
-	p, _ := r.Pool("p")
-	p.Doc.Allocations[1].Suspended = true // bob
-	_, err := r.putPool(r.within(), p.Doc, httpapi.Meta{})
+	p := team("p", "a")
+	p.Connections[0].MaxConcurrent, p.Allocations[1].Suspended = 1, true
+	_, err := r.putPool(r.within(), p, httpapi.Meta{})
 	r.must(err)
 	bob := impatient("")
 	bob.APIKeyID = "bob"
