@@ -87,21 +87,23 @@ func (v *victim) metric(t *testing.T, line string) int {
 	return 0
 }
 
-// stat returns a counter of the NATS service.
+// stat returns a counter of the NATS service's questions.
 func (v *victim) stat(t *testing.T, name string) int {
 	t.Helper()
 	var doc struct {
-		Endpoints []struct{ Data map[string]int }
+		Endpoints []struct {
+			Subject string
+			Data    map[string]int
+		}
 	}
 	decode(t, string(request(t, v.nc, "$SRV.STATS.quotashare", "")), &doc)
-	if len(doc.Endpoints) != 1 {
-		t.Fatalf("the service has %d endpoints", len(doc.Endpoints))
+	for _, e := range doc.Endpoints {
+		if n, ok := e.Data[name]; ok && e.Subject == "quota.decide" {
+			return n
+		}
 	}
-	n, ok := doc.Endpoints[0].Data[name]
-	if !ok {
-		t.Fatalf("the service has no counter %s: %v", name, doc.Endpoints[0].Data)
-	}
-	return n
+	t.Fatalf("the service has no counter %s of questions: %+v", name, doc.Endpoints)
+	return 0
 }
 
 // pools returns the ids of all pools.
