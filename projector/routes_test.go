@@ -129,6 +129,28 @@ func TestCandidatesAreShown(t *testing.T) {
 	}
 }
 
+// TestWhoRenewsWaitsForOthersAlone: after a change of the pool more are in flight than
+// the connection takes, and it is the end of another that makes room.
+func TestWhoRenewsWaitsForOthersAlone(t *testing.T) {
+	s := newScene(t)
+	s.hold("a", "r1", "c", 60_000, "")
+	s.hold("a", "r2", "c", 30_000, "")
+	s.narrow()
+	asked := make([]projector.Asked, 1)
+	for request, want := range map[string]int64{"r1": 30_000, "r2": 60_000, "r3": 60_000} {
+		for _, later := range []int64{0, 29_999} {
+			s.Gather([]questions.Question{{APIKeyID: "a", ConnectionID: "c", RequestID: request, Reserve: true}}, s.now+later, asked)
+			if a := asked[0].Facts.Decide(asked[0].Now); a.Allowed() || a.RetryMs != want-later {
+				t.Errorf("%s after %d ms: %s for %d ms, want %d", request, later, a.Reason, a.RetryMs, want-later)
+			}
+		}
+	}
+	s.Gather([]questions.Question{{APIKeyID: "a", ConnectionID: "c", RequestID: "r1", Reserve: true}}, s.now+30_000, asked)
+	if a := asked[0].Facts.Decide(asked[0].Now); !a.Allowed() {
+		t.Errorf("%s as the other one is over", a.Reason)
+	}
+}
+
 // TestLocalHoldsTakePlaces on the view, and not in the fold; that of the request itself
 // takes none.
 func TestLocalHoldsTakePlaces(t *testing.T) {
@@ -142,7 +164,7 @@ func TestLocalHoldsTakePlaces(t *testing.T) {
 		now     int64
 		want    string
 		retryMs int64
-	}{{"a", s.now, "", 60_000}, {"a", s.now + 59_999, "", 1}, {"a", s.now + 60_000, "c", 0}, {"b", s.now, "c", 0}} {
+	}{{"a", s.now, "", 60_000}, {"b", s.now, "c", 0}, {"a", s.now + 59_999, "", 1}, {"a", s.now + 60_000, "c", 0}} {
 		q := questions.Question{APIKeyID: c.key, Pool: "p", RequestID: "r", Reserve: true}
 		var a projector.Asked
 		var r projector.Route
