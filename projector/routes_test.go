@@ -204,3 +204,28 @@ func TestARequestWaitsInOneBacklog(t *testing.T) {
 		t.Errorf("held %t, due at %d", moved.Held, s.Due())
 	}
 }
+
+// TestTheOrderOutlivesRestarts: who came before one stays before those that come after
+// it, and after the next.
+func TestTheOrderOutlivesRestarts(t *testing.T) {
+	s := newScene(t)
+	s.narrow()
+	s.route("a", "r1", `"pool":"p"`)
+	var want [][16]byte
+	for i := range 6 {
+		request := fmt.Sprint("waits ", i)
+		s.route("a", request, `"pool":"p","maxWaitMs":60000`)
+		want = append(want, projector.RequestOf("a", request))
+		if i%2 == 1 {
+			cut(t, s.State, s.store)
+			s.State = load(t, s.store)
+		}
+	}
+	var got [][16]byte
+	for _, w := range s.Waiting() {
+		got = append(got, w.Request)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("who waits (-want +got):\n%s", d)
+	}
+}
