@@ -293,6 +293,9 @@ func TestWhoLeavesIsNoOutage(t *testing.T) {
 	cancel()
 	d, err := c.Decide(ctx, about("", 1))
 	must(t, err)
+	if s := c.Stats(); s.Left != 1 || s.FailedOpen != 0 {
+		t.Errorf("counted %+v", s)
+	}
 	if !slices.Equal(d.Degraded, []string{string(Canceled)}) || c.Stats().Failures[Canceled] != 1 || said.count("no answer") != 0 {
 		text, _ := said.now()
 		t.Errorf("decided %+v, said\n%s", d, text)

@@ -58,6 +58,8 @@ type Middleware struct {
 
 	Lease   time.Duration // of holds, 1 s to 1 h; 0 = DefaultLease. Renewed at a third of it
 	MaxBody int64         // bytes of a request; 0 = DefaultMaxBody
+
+	memory memory
 }
 
 // Call is what the middleware must be told of a request.
@@ -124,10 +126,13 @@ func (m *Middleware) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return m.misread(req, call.API, err)
 	}
+	defer out.drop()
 	d, err := m.decide(req.Context(), &call, m.question(&call, &out.facts))
 	switch {
 	case err != nil:
 		return m.unanswerable(req, &call, err), nil
+	case !d.Allow && req.Context().Err() != nil: // nobody is there to be told
+		return nil, req.Context().Err()
 	case !d.Allow:
 		return answer(req, refusal(&d), call.API, &d), nil
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -23,6 +24,7 @@ type outgoing struct {
 	plain bool   // it was decoded, and is sent so
 	facts dialect.Request
 	asked bool // to state its usage, which its client did not
+	drop  func()
 }
 
 // Errors of a request's body.
@@ -33,6 +35,26 @@ var (
 
 // outgoing reads the body of a request, closes it, and makes what is sent of it.
 func (m *Middleware) outgoing(req *http.Request, api dialect.API) (*outgoing, error) {
+	most := needs(req, m.maxBody())
+	if err := m.memory.take(req.Context(), most, m.maxBody()); err != nil {
+		return nil, err
+	}
+	o, err := m.open(req, api)
+	if err != nil {
+		m.memory.give(most)
+		return nil, err
+	}
+	kept := min(most, int64(len(o.body)))
+	m.memory.give(most - kept)
+	o.drop = func() {
+		o.body = nil // a response that lasts hours keeps its request
+		m.memory.give(kept)
+	}
+	return o, nil
+}
+
+// open reads the body and makes what is sent of it.
+func (m *Middleware) open(req *http.Request, api dialect.API) (*outgoing, error) {
 	body, err := m.read(req)
 	if err != nil {
 		return nil, err
@@ -128,9 +150,45 @@ func (o *outgoing) request(req *http.Request, d *Decision) *http.Request {
 	}
 	out.Header.Del("Content-Length")
 	out.ContentLength, out.TransferEncoding = int64(len(o.body)), nil
-	out.Body = io.NopCloser(bytes.NewReader(o.body))
-	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(o.body)), nil }
+	out.Body = &sending{left: o.body}
+	// So that it can be sent anew on a kept connection that turned out to be closed before
+	// anything was written. With an Idempotency-Key http.Transport would do so after the
+	// provider has seen it as well, and only one of two calls can be charged.
+	out.GetBody = func() (io.ReadCloser, error) { return &sending{left: o.body}, nil }
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if _, there := out.Header[name]; there {
+			out.GetBody = nil
+		}
+	}
 	return out
+}
+
+// sending is the body of a request on its way. It keeps nothing of what was sent: the
+// request is there as long as its response.
+type sending struct {
+	mu   sync.Mutex // it may be closed while it is read
+	left []byte
+}
+
+// Read implements io.Reader.
+func (s *sending) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.left) == 0 {
+		s.left = nil
+		return 0, io.EOF
+	}
+	n := copy(p, s.left)
+	s.left = s.left[n:]
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (s *sending) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left = nil
+	return nil
 }
 
 // misread answers a request whose body cannot be read. Whatever else goes wrong is the

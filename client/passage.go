@@ -2,10 +2,12 @@ package client
 
 import (
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/quotashare/quotashare/dialect"
+	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/saturation"
 )
 
@@ -102,7 +104,7 @@ func (f *passage) follow(resp *http.Response, asked bool) {
 func (c *Client) observe(call *Call, resp *http.Response) {
 	var said http.Header
 	for name, values := range resp.Header {
-		if saturation.Tells(name) {
+		if saturation.Tells(name) && !slices.ContainsFunc(values, isTooLong) {
 			if said == nil {
 				said = http.Header{}
 			}
@@ -116,6 +118,9 @@ func (c *Client) observe(call *Call, resp *http.Response) {
 		ConnectionID: call.ConnectionID, Provider: call.Provider, Status: resp.StatusCode, Header: said,
 	}))
 }
+
+// isTooLong reports what no event takes; it must not cost the other headers.
+func isTooLong(value string) bool { return len(value) > events.MaxHeaderValue/4 }
 
 // tell logs what could not be published; Stats counts it.
 func (c *Client) tell(what string, err error) {

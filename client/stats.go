@@ -8,6 +8,7 @@ type Stats struct {
 	Allowed      uint64
 	Blocked      uint64
 	FailedOpen   uint64 // allowed without an answer
+	Left         uint64 // nobody waited for the answer any more
 	FailedClosed uint64 // blocked without an answer
 	Invalid      uint64 // not answerable
 
@@ -43,6 +44,7 @@ func (s *Stats) Each(yield func(name string, value uint64)) {
 	yield("allowed", s.Allowed)
 	yield("blocked", s.Blocked)
 	yield("failed_open", s.FailedOpen)
+	yield("left", s.Left)
 	yield("failed_closed", s.FailedClosed)
 	yield("invalid", s.Invalid)
 	yield("deprioritized", s.Deprioritized)
@@ -79,9 +81,9 @@ func snake(c Cause) string {
 
 // counts are the counters of questions.
 type counts struct {
-	allowed, blocked, failedOpen, failedClosed, invalid atomic.Uint64
-	deprioritized, degraded                             atomic.Uint64
-	failures                                            [len(causes)]atomic.Uint64
+	allowed, blocked, failedOpen, failedClosed, left, invalid atomic.Uint64
+	deprioritized, degraded                                   atomic.Uint64
+	failures                                                  [len(causes)]atomic.Uint64
 }
 
 // calls are the counters of Middleware.
@@ -108,9 +110,12 @@ func (c *counts) decided(d *Decision) {
 }
 
 func (c *counts) failed(cause Cause, closed bool) {
-	if closed {
+	switch {
+	case cause == Canceled: // the engine is not to blame
+		c.left.Add(1)
+	case closed:
 		c.failedClosed.Add(1)
-	} else {
+	default:
 		c.failedOpen.Add(1)
 	}
 	for i := range causes {
@@ -122,7 +127,7 @@ func (c *counts) failed(cause Cause, closed bool) {
 
 func (c *counts) fill(s *Stats) {
 	s.Allowed, s.Blocked, s.Invalid = c.allowed.Load(), c.blocked.Load(), c.invalid.Load()
-	s.FailedOpen, s.FailedClosed = c.failedOpen.Load(), c.failedClosed.Load()
+	s.FailedOpen, s.FailedClosed, s.Left = c.failedOpen.Load(), c.failedClosed.Load(), c.left.Load()
 	s.Deprioritized, s.Degraded = c.deprioritized.Load(), c.degraded.Load()
 	s.Failures = make(map[Cause]uint64, len(causes))
 	for i, cause := range causes {
