@@ -2,14 +2,18 @@ package gateway
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
 	"time"
 )
 
-// secretAge is how old a credential from a file may be.
-const secretAge = time.Second
+const (
+	secretAge = time.Second // how old a credential from a file may be
+	secretMax = 64 << 10    // bytes of a file: many times the longest token
+)
 
 // secret is a credential, maybe of a file that somebody renews.
 type secret struct {
@@ -54,7 +58,7 @@ func (s *secret) say(err error) {
 
 // readFile returns the first credential of a file, which is all there should be.
 func readFile(path string) (string, error) {
-	data, err := os.ReadFile(path)
+	data, err := readSome(path)
 	if err != nil {
 		return "", err
 	}
@@ -63,6 +67,25 @@ func readFile(path string) (string, error) {
 		return "", errors.New("has nothing in it: write the credential there")
 	}
 	return value, usable(value)
+}
+
+// readSome returns what is in a file. Something else than a file is not opened: a pipe
+// would wait for ever, and all calls of the connection with it. Nor is a file read
+// without end, which others than we may have put there.
+func readSome(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file: write the credential into one", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was read
+	data, err := io.ReadAll(io.LimitReader(f, secretMax+1))
+	if err == nil && len(data) > secretMax {
+		err = fmt.Errorf("%s has more than %d bytes: leave the credential alone in it", path, secretMax)
+	}
+	return data, err
 }
 
 // usable says why a credential cannot be sent, and nothing of it.
