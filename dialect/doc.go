@@ -27,9 +27,10 @@
 //
 //   - All of the usage was stated: that. OpenAI's total_tokens, Anthropic's input
 //   - cache creation + cache read + output.
-//   - The body was cut before: the prompt as stated, else as estimated, and a
-//     token for every 4 bytes of text that came, rounded up; an estimate.
-//   - Nothing came, the status is not 2xx, or the stream begins with an error:
+//   - The body was cut before, does not state it, or cannot be read: the prompt
+//     as stated, else as estimated, and a token for every 4 bytes of text that
+//     came, rounded up; an estimate.
+//   - Not a byte came, the status is not 2xx, or an error came before any text:
 //     nothing.
 //
 // # Refusals

@@ -49,6 +49,7 @@ func (m *Meter) begin() {
 
 // Write reads a piece of the body, cut anywhere. It always returns len(p), nil.
 func (m *Meter) Write(p []byte) (int, error) {
+	m.begun = m.begun || len(p) > 0
 	b := p
 	if m.form == unknown {
 		b = m.sniff(b)
@@ -72,7 +73,7 @@ func (m *Meter) sniff(b []byte) []byte {
 		switch c {
 		case ' ', '\t', '\r', '\n', 0xef, 0xbb, 0xbf:
 		case '{':
-			m.form, m.begun = jsonBody, true
+			m.form = jsonBody
 			return b[i:]
 		default:
 			m.form = events
@@ -132,7 +133,6 @@ func (m *Meter) event(name string) {
 	case m.api == Chat && string(m.head) == "[DONE]":
 		m.ended, m.whole = true, m.enough()
 	case m.picker.whole:
-		m.begun = true
 		m.draft.failed = m.draft.failed || name == "error"
 		m.note()
 		m.settle()

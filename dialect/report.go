@@ -59,8 +59,11 @@ func (m *Meter) sum() Usage {
 // estimate. prompt is the request's own estimate, Request.PromptTokens.
 //
 //   - the usage is whole: its total.
-//   - it is not, and something came: the prompt as stated, else prompt, and a
-//     token for every 4 bytes of text, rounded up; an estimate.
+//   - it is not, and a byte came: the prompt as stated, else prompt, and a
+//     token for every 4 bytes of text, rounded up; an estimate. The byte need
+//     not be one that the meter can read: what answers in plain text, in HTML,
+//     in an array or in an encoding of its own has read the prompt, and would
+//     be free to whoever can have it answer so.
 //   - nothing came; the status is not 2xx; an error came before any text or
 //     stated prompt; or the call is not metered: nothing.
 //

@@ -202,6 +202,13 @@ func TestReportOnTheWay(t *testing.T) {
 	if r := m.Report(); !r.Ended || !r.Whole {
 		t.Errorf("%+v", r)
 	}
+	m = NewMeter(Chat, 200)
+	for piece, want := range []int64{0, 5} { // an empty piece, as a reader has at its end, is no byte
+		_, _ = m.Write(make([]byte, piece))
+		if n, estimated := m.Report().Charge(5); n != want || estimated != (want > 0) {
+			t.Errorf("%d bytes are charged %d, estimated %v", piece, n, estimated)
+		}
+	}
 	twice := `{"content":[{"type":"text","text":"four"}],"usage":{"input_tokens":8,"output_tokens":1}}`
 	for _, piece := range []int{1, len(twice), 1000} {
 		if r := reportOf(Messages, 200, []byte(twice+twice+"{"), piece); r.Usage.Total != 9 || r.Text != 4 || !r.Ended {

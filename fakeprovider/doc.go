@@ -33,8 +33,8 @@
 //   - Less was sent: the prompt when a part stated it, else as dialect.Read
 //     estimates it, and a token for every 4 bytes of text in whole parts, rounded
 //     up.
-//   - The status is not 2xx, no byte of JSON and no whole event was sent, or an
-//     error came before any text and stated prompt: nothing.
+//   - The status is not 2xx, no byte of a body was sent, or an error came before
+//     any text and stated prompt: nothing.
 //
 // The same rule as dialect.Meter has, worked out from what is sent and not from
 // reading it. A line is written before the part it is about, so who has read an

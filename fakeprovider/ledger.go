@@ -28,7 +28,7 @@ type entry struct {
 	Charge
 	use      usage
 	estimate int64 // of the prompt
-	begun    bool  // something came that can be charged for
+	begun    bool  // a byte of the body was sent
 	stated   state // the most that was
 	failed   bool  // an error ended it
 }

@@ -65,7 +65,7 @@ func TestCuts(t *testing.T) {
 	}{
 		{1, Behaviour{}, true, true, true, true},
 		{1, Behaviour{Cut: BetweenParts}, false, false, false, false},
-		{1, Behaviour{Cut: InsidePart}, false, false, false, false},
+		{1, Behaviour{Cut: InsidePart}, false, true, false, false}, // inside the first event
 		{1, Behaviour{Cut: BetweenParts, CutAfter: 1}, false, true, false, false},
 		{1, Behaviour{Cut: BetweenParts, CutAfter: 8}, false, true, false, false}, // before the usage
 		{1, Behaviour{Cut: InsidePart, CutAfter: 8}, false, true, false, false},

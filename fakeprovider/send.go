@@ -115,13 +115,15 @@ func (s *sender) cut(next part) {
 		s.p.note(s.e, func() { s.e.failed = true })
 		s.write(s.c.errorEvent())
 		return
-	case s.c.how.Cut == InsidePart && stream:
-		s.write(next.body[:len(next.body)/2])
 	case s.c.how.Cut == InsidePart:
-		// 10 bytes are within the name of the part's first member, so they say
-		// nothing yet.
+		n := len(next.body) / 2 // of an event, which is none before its end
+		if !stream {
+			// 10 bytes are within the name of the part's first member, so they say
+			// nothing yet.
+			n = min(n, 10)
+		}
 		s.p.note(s.e, func() { s.e.begun = true })
-		s.write(next.body[:min(len(next.body)/2, 10)])
+		s.write(next.body[:n])
 	}
 	panic(http.ErrAbortHandler)
 }
