@@ -25,8 +25,8 @@
 // anywhere, in constant memory. Report says what was stated, and Charge what is
 // to be paid:
 //
-//   - All of the usage was stated: that. OpenAI's total_tokens, Anthropic's input
-//   - cache creation + cache read + output.
+//   - All of the usage was stated: that. OpenAI's total_tokens, at least prompt +
+//     completion; Anthropic's input, cache creation, cache read and output together.
 //   - The body was cut before, does not state it, or cannot be read: the prompt
 //     as stated, else as estimated, and a token for every 4 bytes of text that
 //     came, rounded up; an estimate.

@@ -161,14 +161,17 @@ func (m *Meter) settle() {
 	}
 }
 
-// enough reports whether what was stated is a sum that can be charged.
+// enough reports whether what was stated is a sum that can be charged. A total
+// below one of its parts is none, and does not stand for the part that is
+// missing.
 func (m *Meter) enough() bool {
 	u := m.usage
+	total := u.total >= max(u.prompt, u.completion, 0)
 	switch m.api {
 	case Messages:
 		return u.prompt >= 0 && u.completion >= 0
 	case Embeddings:
-		return u.total >= 0 || u.prompt >= 0
+		return total || u.prompt >= 0
 	}
-	return u.total >= 0 || u.prompt >= 0 && u.completion >= 0
+	return total || u.prompt >= 0 && u.completion >= 0
 }

@@ -5,10 +5,12 @@ package dialect
 // part. What was not stated is 0.
 type Usage struct {
 	Prompt, Completion, Cached, Reasoning int64
-	// Total is what is charged: OpenAI's total_tokens, else prompt + completion;
-	// of Anthropic input + cache creation + cache read + output, none of which
-	// is a part of another (platform.claude.com/docs/en/build-with-claude/
-	// prompt-caching).
+	// Total is what is charged: OpenAI's total_tokens, or prompt + completion
+	// where that is more, because a whole is not less than its parts: a relay
+	// that states 0 for what it did not add up has made nothing free. Of
+	// Anthropic it is input + cache creation + cache read + output, none of
+	// which is a part of another
+	// (platform.claude.com/docs/en/build-with-claude/prompt-caching).
 	Total int64
 }
 
@@ -48,10 +50,7 @@ func (m *Meter) sum() Usage {
 		u.Total = u.Prompt + u.Completion
 		return u
 	}
-	u.Total = m.usage.total
-	if u.Total < 0 {
-		u.Total = u.Prompt + u.Completion
-	}
+	u.Total = max(m.usage.total, u.Prompt+u.Completion)
 	return u
 }
 
