@@ -42,6 +42,7 @@ type draft struct {
 	kind     string // its member type
 	model    string
 	failed   bool   // it tells of an error
+	wild     bool   // its usage has a number that is not believed
 	code     string // of the error
 	class    string // the error's type
 	usage    usage
@@ -79,7 +80,12 @@ func (d *draft) used(name []byte, t token) {
 	if f == nil || t.kind != 0 {
 		return
 	}
-	if n, ok := tokens(t.text); ok {
+	n, ok := tokens(t.text)
+	switch {
+	case !ok:
+	case n > believed:
+		d.wild = true
+	default:
 		*f = max(*f, n) // relays state both names, one of them 0
 	}
 }

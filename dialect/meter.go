@@ -23,6 +23,7 @@ type Meter struct {
 	closed  bool
 
 	begun, whole, ended bool
+	wild                bool // usage was stated that is not believed
 	model, fault        string
 	text                int64
 	usage               usage
@@ -109,6 +110,9 @@ func (m *Meter) note() {
 		m.fault = f
 	}
 	m.text += d.written()
+	if d.wild {
+		m.wild, m.whole, d.usage = true, false, unsaid
+	}
 	m.usage.raise(d.usage)
 }
 
@@ -163,8 +167,12 @@ func (m *Meter) settle() {
 
 // enough reports whether what was stated is a sum that can be charged. A total
 // below one of its parts is none, and does not stand for the part that is
-// missing.
+// missing. Where one number is not believed all of it is as if it was not
+// stated: what a server counts wrong in one place, it does not count.
 func (m *Meter) enough() bool {
+	if m.wild {
+		return false
+	}
 	u := m.usage
 	total := u.total >= max(u.prompt, u.completion, 0)
 	switch m.api {

@@ -2,7 +2,8 @@ package dialect
 
 // Usage are the tokens of one call. The prompt is the whole prompt, of which
 // cached is a part; the completion is the whole answer, of which reasoning is a
-// part. What was not stated is 0.
+// part. What was not stated is 0, and so is what one event, or a body that is
+// JSON, states together with a number above 100,000,000: no call is that large.
 type Usage struct {
 	Prompt, Completion, Cached, Reasoning int64
 	// Total is what is charged: OpenAI's total_tokens, or prompt + completion
@@ -54,8 +55,9 @@ func (m *Meter) sum() Usage {
 	return u
 }
 
-// Charge returns the tokens to be charged for the call, and whether they are an
-// estimate. prompt is the request's own estimate, Request.PromptTokens.
+// Charge returns the tokens to be charged for the call, at most the 1e12 that
+// an event may state, and whether they are an estimate. prompt is the request's
+// own estimate, Request.PromptTokens.
 //
 //   - the usage is whole: its total.
 //   - it is not, and a byte came: the prompt as stated, else prompt, and a
@@ -75,11 +77,11 @@ func (r Report) Charge(prompt int64) (tokens int64, estimated bool) {
 	case !r.api.Metered() || r.refused || !r.begun:
 		return 0, false
 	case r.Whole:
-		return r.Usage.Total, false
+		return min(r.Usage.Total, most), false
 	case r.Fault != "" && r.Text == 0 && stated == 0:
 		return 0, false
 	case stated > 0:
 		prompt = stated
 	}
-	return prompt + tokensOf(r.Text), true
+	return min(min(prompt, most)+tokensOf(r.Text), most), true
 }

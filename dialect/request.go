@@ -1,14 +1,5 @@
 package dialect
 
-import (
-	"bytes"
-	"strconv"
-)
-
-// most is the largest number of tokens that is believed; it is the largest
-// that an event may state.
-const most = 1_000_000_000_000
-
 // Request is what the body of a request says.
 type Request struct {
 	Model  string // as asked for, "" when it names none
@@ -31,7 +22,8 @@ type Request struct {
 	PromptTokens int64
 	// MaxOutput is the most tokens the answer may have: max_completion_tokens,
 	// else max_tokens, times n, of Chat; max_output_tokens of Responses;
-	// max_tokens of Messages. 0 when it is not said.
+	// max_tokens of Messages; at most 1e12, which is the most that an event may
+	// state. 0 when it is not said.
 	MaxOutput int64
 }
 
@@ -169,18 +161,4 @@ func stringOf(value []byte) string {
 		return ""
 	}
 	return text(value[1 : len(value)-1])
-}
-
-// tokens reads a number of tokens, of which a zero fraction is no part; what
-// is none, or is beyond belief, is not one.
-func tokens(value []byte) (n int64, ok bool) {
-	whole, fraction, _ := bytes.Cut(value, []byte("."))
-	if len(bytes.Trim(fraction, "0")) > 0 {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(string(whole), 10, 64)
-	if err != nil || n < 0 || n > most {
-		return 0, false
-	}
-	return n, true
 }
