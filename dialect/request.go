@@ -7,6 +7,10 @@ type Request struct {
 	// UsageAsked says that the answer will state its usage without our doing:
 	// of a chat stream, because stream_options.include_usage is true.
 	UsageAsked bool
+	// Background says that a response is to be made in the background: it goes on
+	// whether or not its client listens, and is fetched with calls that are not
+	// metered, so what it uses may be in no answer to this one.
+	Background bool
 	// PromptTokens is an estimate: the bytes of all strings and member names of
 	// the prompt, decoded, divided by 4 and rounded up. The prompt is
 	//
@@ -47,7 +51,7 @@ var prompts = [...][]string{
 // *SyntaxError.
 //
 // Sources: platform.openai.com/docs/api-reference/chat/create,
-// …/responses/create, …/embeddings/create and
+// …/responses/create, …/embeddings/create, …/guides/background and
 // platform.claude.com/docs/en/api/messages.
 func Read(api API, body []byte) (Request, error) {
 	r := reader{api: api, cursor: cursor{b: body}}
@@ -90,6 +94,8 @@ func (r *reader) fact(name string, value []byte) {
 		r.out.Model = stringOf(value)
 	case "stream":
 		r.out.Stream = string(value) == "true"
+	case "background":
+		r.out.Background = r.api == Responses && string(value) == "true"
 	case "stream_options":
 		r.out.UsageAsked = r.api == Chat && asksUsage(value)
 	case "max_completion_tokens", "max_tokens", "max_output_tokens", "n":

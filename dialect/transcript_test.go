@@ -60,8 +60,12 @@ func request(api API, input string) string {
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("model %q, stream %v, usage asked %v, prompt %d + output %d = %d\n",
-		r.Model, r.Stream, r.UsageAsked, r.PromptTokens, r.MaxOutput, r.Estimate())
+	background := ""
+	if r.Background {
+		background = ", background"
+	}
+	return fmt.Sprintf("model %q, stream %v%s, usage asked %v, prompt %d + output %d = %d\n",
+		r.Model, r.Stream, background, r.UsageAsked, r.PromptTokens, r.MaxOutput, r.Estimate())
 }
 
 func ask(t *testing.T, input string) string {
