@@ -208,10 +208,12 @@ func (c *connection) takes(model string) bool {
 	})
 }
 
-// point makes a call one of the connection's.
-func (c *connection) point(out *http.Request) {
+// point makes a call one of the connection's, and returns the credential it has.
+func (c *connection) point(out *http.Request) (credential string) {
 	out.URL, out.Host = c.target(out.URL), ""
-	c.sign(out.Header)
+	credential = c.secret.now()
+	c.sign(out.Header, credential)
+	return credential
 }
 
 // target is where a call goes whose URL here is u.
@@ -224,7 +226,7 @@ func (c *connection) target(u *url.URL) *url.URL {
 }
 
 // sign puts on what the connection's requests have, its credential last.
-func (c *connection) sign(h http.Header) {
+func (c *connection) sign(h http.Header, credential string) {
 	for name, values := range c.header {
 		if strings.HasSuffix(name, "-Beta") { // a list, of which a client has its own part
 			values = append(slices.Clone(h[name]), values...)
@@ -232,8 +234,8 @@ func (c *connection) sign(h http.Header) {
 		h[name] = values
 	}
 	if c.Auth == AuthBearer {
-		h.Set("Authorization", "Bearer "+c.secret.now())
+		h.Set("Authorization", "Bearer "+credential)
 		return
 	}
-	h.Set("X-Api-Key", c.secret.now())
+	h.Set("X-Api-Key", credential)
 }

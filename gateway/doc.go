@@ -14,8 +14,8 @@
 //
 // A client's token, its cookies, and whatever proxies before this one have added never
 // reach a provider, which gets the credential of the connection instead. A credential
-// is in no answer and no line of the log; a provider's 401, which may quote it, is
-// answered 502.
+// is in no line of the log, no header of an answer and no body of one that is no 2xx:
+// stars stand for it where a provider quotes it. A provider's 401 is answered 502.
 //
 // # How it answers
 //

@@ -107,6 +107,8 @@ type call struct {
 	to  *connection // where it goes; until the engine has chosen, the first that would do
 	// others are connections that would do as well.
 	others []string
+	// credential is the one it was sent with; "" = it was not sent.
+	credential string
 }
 
 // callKey is the call's place in a context.

@@ -34,7 +34,7 @@ func NewTransport() *http.Transport {
 func (g *Gateway) newProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite: rewrite,
-		Transport: &client.Middleware{Client: g.client, Base: g.transport, To: g.direct, Call: func(r *http.Request) client.Call {
+		Transport: &client.Middleware{Client: g.client, Base: provided{g.transport}, To: g.direct, Call: func(r *http.Request) client.Call {
 			c := callOf(r.Context())
 			return client.Call{
 				APIKeyID: c.key, ConnectionID: c.to.ID, Others: c.others, Provider: c.to.Provider, API: c.api,
@@ -54,7 +54,7 @@ func (g *Gateway) newProxy() *httputil.ReverseProxy {
 func rewrite(p *httputil.ProxyRequest) {
 	clean(p.Out.Header)
 	if c := callOf(p.In.Context()); !c.api.Metered() {
-		c.to.point(p.Out)
+		c.credential = c.to.point(p.Out)
 	}
 }
 
@@ -64,7 +64,7 @@ func (g *Gateway) direct(out *http.Request, connectionID string) {
 	if i := slices.IndexFunc(g.connections, func(x *connection) bool { return x.ID == connectionID }); i >= 0 {
 		c.to = g.connections[i]
 	}
-	c.to.point(out)
+	c.credential = c.to.point(out)
 }
 
 // personal are headers that say who a client is, or whom it came by, and those of its
@@ -89,13 +89,23 @@ func clean(h http.Header) {
 	}
 }
 
-// modify takes out of a provider's answer what is between it and us.
+// errUpgrade is an answer that makes the connection one of another protocol, which
+// nobody asked for (see personal) and nobody could meter.
+var errUpgrade = errors.New("the provider changes to another protocol")
+
+// modify takes out of a provider's answer what is not for a client. An answer with an
+// error is closed by ReverseProxy; it would leave open one with 101.
 func (g *Gateway) modify(resp *http.Response) error {
-	for _, name := range []string{"Set-Cookie", "Alt-Svc", "Strict-Transport-Security"} {
-		resp.Header.Del(name)
-	}
-	if resp.StatusCode == http.StatusUnauthorized {
+	c := callOf(resp.Request.Context())
+	switch {
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		return errUpgrade
+	case resp.StatusCode == http.StatusUnauthorized:
 		g.unauthorized(resp)
+	}
+	c.trim(resp.Header)
+	if resp.StatusCode >= 300 && isSecret(c.credential) {
+		resp.Body = &masked{ReadCloser: resp.Body, secret: []byte(c.credential)}
 	}
 	return nil
 }
@@ -145,6 +155,8 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, errBody):
 		refuse(w, r, http.StatusBadRequest, "The body of the request cannot be read.")
 		return
+	case errors.Is(err, errUpgrade):
+		refuse(w, r, http.StatusBadGateway, "The provider of connection "+c.to.ID+" answers in another protocol.")
 	case late:
 		refuse(w, r, http.StatusGatewayTimeout, "The provider of connection "+c.to.ID+" did not answer in time.")
 	default:
