@@ -70,14 +70,24 @@ func (m *Meter) Write(p []byte) (int, error) {
 // sniff finds out what the body is, and drops white space and a byte order mark
 // before it.
 func (m *Meter) sniff(b []byte) []byte {
+	b = afterLead(b)
+	switch {
+	case len(b) == 0:
+	case b[0] == '{':
+		m.form = jsonBody
+	default:
+		m.form = events
+	}
+	return b
+}
+
+// afterLead drops what may stand before a body: white space, and a byte order
+// mark, of which b may have a part.
+func afterLead(b []byte) []byte {
 	for i, c := range b {
 		switch c {
 		case ' ', '\t', '\r', '\n', 0xef, 0xbb, 0xbf:
-		case '{':
-			m.form = jsonBody
-			return b[i:]
 		default:
-			m.form = events
 			return b[i:]
 		}
 	}

@@ -7,12 +7,15 @@ import (
 	"testing"
 )
 
+const bom = "\xef\xbb\xbf"
+
 var streams = []string{
 	"data: {\"model\":\"m\",\"choices\":[{\"delta\":{\"content\":\"h\\u00e9\\n\"}}],\"usage\":null}\n\n",
 	"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2,\"total_tokens\":5}}\r\n\r\ndata: [DONE]\r\n\r\n",
 	"event: message_start\rdata: {\"message\":{\"model\":\"m\",\"usage\":{\"input_tokens\":3}}}\r\revent: message_stop\rdata: {\"type\":\"message_stop\"}\r\r",
 	": x\n\ndata:{\"type\":\"response.completed\",\ndata:\"response\":{\"usage\":{\"total_tokens\":3}}}\nevent\ndata\n\n",
 	"\xef\xbb\xbf{\"model\":\"m\",\"usage\":{\"prompt_tokens\":3.0,\"total_tokens\":3}}",
+	"\xef\xbb\xbfdata: {\"choices\":[],\"usage\":{\"total_tokens\":5}}\n\ndata: {\"usage\":null}\n\n",
 	"[[[[[[[[[[[[{\"a\":1}]]]]]]]]]]]][][][]{{{}}}",
 	"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n",
 	"data: {\"usage\":null,\"a\":\"\xf0\x9f\x98\x80\\ud83d\"}\n",
@@ -167,12 +170,51 @@ func TestStripperPassesWhatItCannotRead(t *testing.T) {
 	if want := long + "data: {\"a\":1}\n\n"; string(w.b) != want {
 		t.Errorf("wrote %d bytes, not %d: …%q", len(w.b), len(want), w.b[len(w.b)-60:])
 	}
-	for _, body := range []string{strings.ReplaceAll(null+null+"d", "\n", "\r"), ` {"choices":[],`} {
-		w = calledWriter{}
-		feed(NewStripper(&w), []byte(body), 4)
-		if string(w.b) != body {
-			t.Errorf("%q became %q", body, w.b)
+	for _, body := range []string{strings.ReplaceAll(null+null+"d", "\n", "\r"), ` {"choices":[],`, bom + "\n" + `{"choices":[],`} {
+		for _, piece := range []int{1, 4, 100} {
+			w = calledWriter{}
+			feed(NewStripper(&w), []byte(body), piece)
+			if string(w.b) != body {
+				t.Errorf("%q became %q", body, w.b)
+			}
 		}
+	}
+}
+
+// TestStripperLooksBehindAByteOrderMark: one at the beginning of a stream stays
+// its beginning, whatever is taken out behind it. What is no mark, or is not at
+// the beginning, is a part of its line, as it is for a client.
+func TestStripperLooksBehindAByteOrderMark(t *testing.T) {
+	const (
+		null  = "data: {\"a\":1,\"usage\":null}\n\n"
+		clean = "data: {\"a\":1}\n\n"
+		only  = "data: {\"choices\":[],\"usage\":{}}\n\n"
+		done  = "data: [DONE]\n\n"
+	)
+	for body, want := range map[string]string{
+		bom + null:                     bom + clean,
+		bom + only + done:              bom + done,
+		bom + "\n" + only:              bom + "\n",
+		bom + ": x\n" + null:           bom + ": x\n" + clean,
+		bom[:2] + null + null:          bom[:2] + null + clean,
+		bom[:1] + bom + null:           bom[:1] + bom + null,
+		bom + bom + null:               bom + bom + null,
+		null + bom + null:              clean + bom + null,
+		"\n" + bom + only:              "\n" + bom + only,
+		bom[:2]:                        bom[:2],
+		bom + bom[:2]:                  bom + bom[:2],
+		bom + strings.Trim(only, "\n"): bom,
+	} {
+		for _, piece := range []int{1, 2, 3, 100} {
+			if got := stripOf([]byte(body), piece); got != want {
+				t.Errorf("%q in pieces of %d became %q, not %q", body, piece, got, want)
+			}
+		}
+	}
+	var w calledWriter
+	feed(NewStripper(&w), []byte(bom+": x\nda"), 1)
+	if want := bom + ": x\n"; string(w.b) != want {
+		t.Errorf("a comment behind a mark is held: wrote %q, not %q", w.b, want)
 	}
 }
 

@@ -18,15 +18,17 @@ const maxEvent = 1 << 20
 //
 // It is for streams that AskUsage changed. What it cannot look into passes as
 // it is: a body that is JSON, a stream whose lines end with CR alone, an event
-// above 1 MiB. It is not safe for concurrent use.
+// above 1 MiB. A byte order mark before the first event passes too, and what is
+// behind it is looked into. It is not safe for concurrent use.
 type Stripper struct {
-	w     io.Writer
-	held  []byte // of the event that is not whole
-	line  int    // where its last line begins
-	out   []byte // of one Write
-	begun bool
-	pass  bool // the whole rest
-	long  bool // the rest of the event
+	w      io.Writer
+	held   []byte // of the event that is not whole
+	line   int    // where its last line begins
+	out    []byte // of one Write
+	marked int    // bytes of a byte order mark that have come, -1 once it cannot come any more
+	begun  bool
+	pass   bool // the whole rest
+	long   bool // the rest of the event
 }
 
 // NewStripper returns a Stripper that writes to w.
@@ -37,12 +39,12 @@ func NewStripper(w io.Writer) *Stripper { return &Stripper{w: w} }
 // a part may have been written.
 func (s *Stripper) Write(p []byte) (n int, err error) {
 	if !s.begun {
-		if rest := bytes.TrimLeft(p, " \t\r\n"); len(rest) > 0 {
+		if rest := afterLead(p); len(rest) > 0 {
 			s.begun, s.pass = true, rest[0] == '{'
 		}
 	}
 	s.out = s.out[:0]
-	for b := p; len(b) > 0; {
+	for b := s.mark(p); len(b) > 0; {
 		n := bytes.IndexByte(b, '\n') + 1
 		if n == 0 {
 			n = len(b)
@@ -72,6 +74,29 @@ func (s *Stripper) Close() error {
 	}
 	_, err := s.w.Write(rest)
 	return err
+}
+
+// byteOrderMark is what a stream may begin with, and what its readers drop.
+const byteOrderMark = "\xef\xbb\xbf"
+
+// mark passes a byte order mark on once it is whole, before anything is held: it
+// is the stream's and not its first event's, which may be taken out while the
+// mark has to stay the first that comes. Not to pass it on at all would show no
+// reader a difference, but the bytes are the provider's. What only begins like
+// one is part of the first line.
+func (s *Stripper) mark(b []byte) []byte {
+	for len(b) > 0 && s.marked >= 0 {
+		if b[0] != byteOrderMark[s.marked] {
+			s.marked = -1
+			break
+		}
+		s.held, b = append(s.held, b[0]), b[1:]
+		if s.marked++; s.marked == len(byteOrderMark) {
+			s.release(s.held)
+			s.marked = -1
+		}
+	}
+	return b
 }
 
 // hold takes a piece of a line, or the rest of it with its end.
