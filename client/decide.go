@@ -218,6 +218,9 @@ func (c *Client) answer(x *asked, r *questions.Reply, err error) {
 		x.to.Decision = c.without(x, err)
 	default:
 		x.to.Decision = decision(&x.form, r)
+		if r.Allow && r.ConnectionID == "" {
+			x.to.settleOn(&x.form)
+		}
 		if x.ours && slices.Contains(r.Degraded, noHold) {
 			x.to.Hold.unanswered = mayCome
 		}

@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"errors"
+
+	"github.com/quotashare/quotashare/questions"
 )
 
 // Cause is why a question has no answer. Its text is in Decision.Degraded.
@@ -56,10 +58,7 @@ func (c *Client) without(x *asked, err error) Decision {
 	d.Hold.unanswered = x.fate(err)
 	if !c.o.FailClosed {
 		d.Allow, d.Reason, d.Status = true, ReasonFailOpen, 200
-		if len(q.Candidates) > 0 { // somewhere the call must go
-			d.ConnectionID = q.Candidates[0].ConnectionID
-			d.Hold.ConnectionID = d.ConnectionID
-		}
+		d.settleOn(q)
 		return d
 	}
 	d.Reason, d.Status = ReasonDegraded, 503
@@ -68,6 +67,15 @@ func (c *Client) without(x *asked, err error) Decision {
 		c.giveUp(d.Hold)
 	}
 	return d
+}
+
+// settleOn gives what is allowed and has no connection the first of the candidates: the
+// call must go somewhere.
+func (d *Decision) settleOn(q *questions.Question) {
+	if len(q.Candidates) > 0 {
+		d.ConnectionID = q.Candidates[0].ConnectionID
+		d.Hold.ConnectionID = d.ConnectionID
+	}
 }
 
 // fate tells what may have become of it.

@@ -43,7 +43,8 @@ import (
 // A chat stream is asked to state its usage, which its client does not see when it did
 // not ask for it itself. Responses are asked for without compression.
 //
-// Calls of other APIs pass as they are, and leave no trace.
+// A response that is to be made in the background is refused: nobody would see what it
+// uses. Calls of other APIs pass as they are, and leave no trace.
 type Middleware struct {
 	Client *Client
 	Base   http.RoundTripper // nil = http.DefaultTransport
@@ -96,6 +97,10 @@ const (
 	HeaderDegraded     = "Quota-Degraded"     // of the response: what is wrong with the decision, as Decision.Degraded
 )
 
+// inBackground refuses a response whose usage nobody would see: it is asked for later, by
+// another call.
+const inBackground = `"background": true is not passed on: what the response uses could not be counted. Leave it out, and use "stream": true for long ones.`
+
 // decisionKey is the decision's place in a context.
 type decisionKey struct{}
 
@@ -127,6 +132,9 @@ func (m *Middleware) RoundTrip(req *http.Request) (*http.Response, error) {
 		return m.misread(req, call.API, err)
 	}
 	defer out.drop()
+	if out.facts.Background {
+		return answer(req, dialect.Refusal{Status: http.StatusBadRequest, Message: inBackground}, call.API, nil), nil
+	}
 	d, err := m.decide(req.Context(), &call, m.question(&call, &out.facts))
 	switch {
 	case err != nil:

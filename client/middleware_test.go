@@ -83,6 +83,15 @@ func TestAnAnswerOfUnknownLengthIsHeld(t *testing.T) {
 	}
 }
 
+func TestWhatNobodyWouldSeeIsRefused(t *testing.T) {
+	p := startPassing(t, func(http.ResponseWriter, *http.Request) { t.Error("the provider was called") })
+	resp := p.call("/v1/responses", `{"input":"1","background":true}`)
+	if body := read(t, resp); resp.StatusCode != 400 || !strings.Contains(body, "could not be counted") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	p.ended(0, 0, 0)
+}
+
 func TestABlockDoesNotReachTheProvider(t *testing.T) {
 	p := startPassing(t, func(http.ResponseWriter, *http.Request) { t.Error("the provider was called") })
 	must(t, p.c.Publish(Consumption{APIKeyID: "alice", ConnectionID: "c", Cost: Amounts{Tokens: 1000}}))

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"sync"
@@ -83,7 +84,12 @@ func (f *passage) settle(r *dialect.Report) {
 	}
 	used := f.hold.Consumption(Amounts{Requests: 1, Tokens: tokens})
 	used.Provider, used.Estimated = f.call.Provider, estimated
-	f.c.tell("what a call used could not be published", f.c.Publish(used))
+	err := f.c.Publish(used)
+	f.c.tell("what a call used could not be published", err)
+	var refused *events.Rejection
+	if errors.As(err, &refused) { // it will be no better, and the hold would stand
+		f.c.tell("a hold could not be released, and stands until its lease is over", f.c.Release(f.hold))
+	}
 }
 
 // follow reads the response while it passes. One that is no success used nothing.
