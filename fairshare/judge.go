@@ -91,11 +91,14 @@ func (n *numbers) strict(threshold quota.Ratio) bool {
 func (f *Facts) verdict(conn int, now int64) (v Verdict) {
 	v.Line, v.ScoreFactor = -1, quota.RatioOne
 	f.rule(&v, conn, now)
-	if v.Reason.Blocks() || now >= f.roomOn(conn) {
+	switch {
+	case now < f.q.NotBefore && v.Allowed():
+		v.Line, v.Observe = -1, false
+	case v.Reason.Blocks() || now >= f.roomOn(conn):
 		return v
 	}
 	v.Reason, v.Deprioritize, v.ScoreFactor = Capacity, false, quota.RatioOne
-	if now >= f.q.RoomAt {
+	if now >= f.q.RoomAt && f.q.Pool != nil {
 		v.Scope = ScopeConnection // another one may have a place
 	}
 	return v
@@ -104,10 +107,11 @@ func (f *Facts) verdict(conn int, now int64) (v Verdict) {
 // roomOn is the first instant with room for the question's hold on the connection.
 // Places are a rule of the pool, which one that is off has not.
 func (f *Facts) roomOn(conn int) int64 {
+	room := max(f.q.RoomAt, f.q.NotBefore)
 	if f.q.PlaceAt == nil || f.q.Pool.Pool.Mode == plans.Off {
-		return f.q.RoomAt
+		return room
 	}
-	return max(f.q.RoomAt, f.q.PlaceAt[conn])
+	return max(room, f.q.PlaceAt[conn])
 }
 
 // rule judges by the rules of the pool.

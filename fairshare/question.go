@@ -23,7 +23,11 @@ type Question struct {
 	SoftFactor quota.Ratio // of a deprioritized answer
 	RoomAt     int64       // first instant with room for one more hold, 0 = now; only of a question that reserves
 	PlaceAt    []int64     // of it too: by connection, first instant with a place on it, 0 = now; nil = all have places
-	Explain    bool        // Facts.Explain is to show who caused what the provider says
+	// NotBefore, when set, is the first instant at which a hold may be opened whatever
+	// the rules say and wherever it is: the wait of the request is over, and nothing is
+	// held for it. A pool that only observes, or is off, blocks then, too.
+	NotBefore int64
+	Explain   bool // Facts.Explain is to show who caused what the provider says
 	// NoRetry says that the facts are for Judge alone and the question names its
 	// connection, as a fold that nobody waits for does. Then the list of the holds is
 	// not asked for, and the retry instant of Decide means nothing.

@@ -68,7 +68,7 @@ func (f *Facts) allowed(now int64, from, to int) bool {
 // counters and holds too, is over.
 func (f *Facts) findStretches(now int64) {
 	s := f.stretches[:0]
-	over := max(now+1, f.q.RoomAt)
+	over := max(now+1, f.q.RoomAt, f.q.NotBefore)
 	for _, at := range f.q.PlaceAt {
 		over = max(over, at)
 	}

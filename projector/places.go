@@ -15,14 +15,14 @@ func limitsPlaces(doc *plans.Pool) bool {
 	return slices.ContainsFunc(doc.Connections, func(c plans.Connection) bool { return c.MaxConcurrent > 0 })
 }
 
-// places appends the first instant not before that one, for each of the pool's
-// connections, at which it has a place; nothing when all have one always.
-func (r *reader) places(dst []int64, now, notBefore int64) []int64 {
-	if r.p == nil || !r.p.places && notBefore == 0 {
+// places appends the first instant, for each of the pool's connections, at which it has
+// a place; nothing when all have one always.
+func (r *reader) places(dst []int64, now int64) []int64 {
+	if r.p == nil || !r.p.places {
 		return dst
 	}
 	for i, conn := range r.p.conns {
-		dst = append(dst, max(notBefore, r.placeAt(conn, &r.p.doc.Connections[i], now)))
+		dst = append(dst, r.placeAt(conn, &r.p.doc.Connections[i], now))
 	}
 	return dst
 }

@@ -290,10 +290,8 @@ func (a *Asked) gatherRoom(f *fairshare.Question) {
 	if !a.roomIsKept {
 		f.RoomAt = a.reader.s.roomAt(a.reader.without)
 	}
-	switch a.places = a.reader.places(a.places[:0], a.Now, a.notBefore); {
-	case a.reader.p == nil:
-		f.RoomAt = max(f.RoomAt, a.notBefore)
-	case len(a.places) > 0:
+	f.NotBefore = a.notBefore
+	if a.places = a.reader.places(a.places[:0], a.Now); len(a.places) > 0 {
 		f.PlaceAt = a.places
 	}
 }
