@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/quotashare/quotashare/client"
 )
@@ -32,10 +33,27 @@ func (b incoming) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drain takes a body that is refused. A client that was still sending it would else
-// find its connection reset, and not the answer.
-func drain(r *http.Request) {
-	if r.Body != nil {
-		_, _ = io.CopyN(io.Discard, r.Body, client.DefaultMaxBody)
+// restTimeout is how long the rest of a body is taken that is refused.
+const restTimeout = 5 * time.Second
+
+// reject refuses a request whose body may not be there yet, and closes its connection:
+// nobody waits for what is not wanted. For a while the rest is taken nevertheless, or a
+// client that sends all of it before it reads would find its connection reset, and not
+// the answer. One that asks before it sends is answered, and sends nothing.
+func (g *Gateway) reject(w http.ResponseWriter, r *http.Request, status int, message string) {
+	if r.ContentLength == 0 {
+		refuse(w, r, status, message)
+		return
 	}
+	asks := r.Header.Get("Expect") != ""
+	w.Header().Set("Connection", "close")
+	refuse(w, r, status, message)
+	rc := http.NewResponseController(w)
+	_ = rc.Flush() // a client that is gone does not read it
+	if asks {
+		_ = rc.SetReadDeadline(time.Now()) // the server would take the rest, too
+		return
+	}
+	_ = rc.SetReadDeadline(time.Now().Add(g.restWithin))
+	_, _ = io.CopyN(io.Discard, r.Body, client.DefaultMaxBody)
 }

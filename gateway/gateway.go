@@ -48,6 +48,7 @@ type Gateway struct {
 	transport   http.RoundTripper
 	maxWait     time.Duration
 	readWithin  time.Duration
+	restWithin  time.Duration
 	calls       sync.WaitGroup // in progress
 }
 
@@ -70,7 +71,7 @@ func New(o Options) (*Gateway, error) {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 	}
-	g := &Gateway{client: o.Client, connections: connections, keys: o.Keys, log: o.Log, transport: o.Transport, maxWait: o.MaxWait, readWithin: readTimeout}
+	g := &Gateway{client: o.Client, connections: connections, keys: o.Keys, log: o.Log, transport: o.Transport, maxWait: o.MaxWait, readWithin: readTimeout, restWithin: restTimeout}
 	for _, c := range connections {
 		c.secret.said = func(id string, err error) {
 			o.Log.Warn("a credential cannot be read; the last one is used", "connection", id, "err", err)
@@ -130,14 +131,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	watch(r)
 	key, problem := g.keyOf(r)
 	if problem != "" {
-		drain(r)
-		refuse(rec, r, http.StatusUnauthorized, problem)
+		g.reject(rec, r, http.StatusUnauthorized, problem)
 		return
 	}
 	to, problem := g.choose(api, r)
 	if problem != "" {
-		drain(r)
-		refuse(rec, r, http.StatusNotFound, problem)
+		g.reject(rec, r, http.StatusNotFound, problem)
 		return
 	}
 	c := &call{api: api, key: key, to: to[0]}

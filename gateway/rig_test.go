@@ -149,6 +149,7 @@ type rig struct {
 	base       http.RoundTripper // to providers
 	drain      time.Duration     // 0 = 10 s
 	readWithin time.Duration     // 0 = as usual
+	restWithin time.Duration     // 0 = as usual
 	maxWait    time.Duration
 	closed     bool // it fails closed
 	token      string
@@ -179,7 +180,7 @@ func (o rig) start(t testing.TB, broker string, connections ...Connection) *site
 		Keys: keyfile.Of(map[string]string{aliceToken: "alice", "qs-token-of-bob": "bob"}),
 	})
 	must(t, err)
-	s.g.readWithin = cmp.Or(o.readWithin, s.g.readWithin)
+	s.g.readWithin, s.g.restWithin = cmp.Or(o.readWithin, s.g.readWithin), cmp.Or(o.restWithin, s.g.restWithin)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	s.url = "http://" + l.Addr().String()
