@@ -240,6 +240,9 @@ func (e *Engine) answer(q *questions.Question, a *projector.Asked, to *projector
 	}
 	r.AsOf = questions.AsOf{Seq: v.seq, Time: a.Now, LagMs: v.behind}
 	e.judged(r, a, &d, s)
+	if q.Routed() && to.PoolDeleted {
+		r.Message = "Pool " + strconv.Quote(q.Pool) + " was deleted while the request waited for a place in it (decision " + r.DecisionID + ")"
+	}
 	if v.seq < q.MinSeq {
 		r.Degraded = append(r.Degraded, degradedMinSeq)
 	}

@@ -389,6 +389,23 @@ func TestABlockEndsAWait(t *testing.T) {
 	}
 }
 
+// TestAPoolDeletedMeanwhile is no fault of the question that waits for it.
+func TestAPoolDeletedMeanwhile(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	r.lanes(1, "a")
+	r.folded(routed("1"))
+	let := r.routing(routed("2"))
+	r.awaitQueue("alice:1")
+	r.must(r.DeletePool(r.within(), "p", httpapi.Meta{}))
+	got, _ := came(t, let, "its end")
+	if got.Err != nil || got.Allow || got.Reason != "capacity" || got.HTTPStatus != 429 || got.RetryAt != 0 || !strings.Contains(got.Message, "was deleted while the request waited") {
+		t.Errorf("answered %+v", got)
+	}
+	if got := r.route(routed("3")); got.Err == nil {
+		t.Errorf("the next one is answered %+v", got)
+	}
+}
+
 // TestAClosedPoolChoosesNothing without a verdict.
 func TestAClosedPoolChoosesNothing(t *testing.T) {
 	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)

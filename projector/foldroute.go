@@ -18,6 +18,9 @@ type Route struct {
 	// that nobody waits for, epoch ms: now when the wait was over just as there was;
 	// routing.Never when time alone brings none, and 0 when that is not why.
 	FreeAt int64
+	// PoolDeleted says why it is blocked for want of room: the pool was deleted while it
+	// waited for a place in it.
+	PoolDeleted bool
 }
 
 // ruling is a verdict on a wish in the making.
@@ -115,11 +118,14 @@ func (s *State) fillRoute(c *chooser, v *ruling, a *Asked, r *Route, explain boo
 		about, _ = s.firstFree(c.w, c.now, locals, a, mostSearched)
 	}
 	a.begin(s, c.now, locals)
-	if a.roomIsKept = v.waited; v.over && c.choice.Winner >= 0 {
-		r.FreeAt, a.notBefore = c.now, c.now+1 // there is room, and not for this one: it may ask again
-	}
+	a.roomIsKept = v.waited
 	q := c.w.question(about, "")
-	if about == "" {
+	switch r.PoolDeleted = v.over && c.w.pool != "" && s.pools[c.w.pool] == nil; {
+	case r.PoolDeleted:
+		r.FreeAt, a.notBefore = routing.Never, c.now+1
+	case v.over && c.choice.Winner >= 0:
+		r.FreeAt, a.notBefore = c.now, c.now+1 // there is room, and not for this one: it may ask again
+	case about == "":
 		q.Pool = c.w.pool
 	}
 	q.Explain = explain

@@ -180,8 +180,11 @@ func (s *routeStory) answers(out *strings.Builder) {
 
 func (s *routeStory) answer(x *projector.Expected) string {
 	a, r := x.Asked.Facts.Decide(x.Asked.Now), &x.Route
-	if x.Asked.UnknownPool {
+	switch {
+	case x.Asked.UnknownPool:
 		return "there is no such pool"
+	case r.PoolDeleted:
+		return fmt.Sprintf("%s, its pool was deleted (allowed %t, waited %t)", a.Reason, a.Allowed(), r.Waited)
 	}
 	out := r.ConnectionID
 	switch {
