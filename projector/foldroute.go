@@ -2,6 +2,7 @@ package projector
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/quotashare/quotashare/events"
@@ -43,7 +44,7 @@ func (s *State) foldRoute(e *events.Event, index int, n *identity, settled bool)
 	v.room = s.roomAt(v.before) == 0
 	c := &s.routes.chooser
 	c.choose(s, &w, s.logTime, nil)
-	if v.room && !settled && s.wait(e, c) {
+	if v.room && !settled && !s.renews(c, v.before) && s.wait(e, c) {
 		if v.before != 0 {
 			s.endHold(v.before)
 			s.counts.Holds.Withdrawn++
@@ -52,6 +53,14 @@ func (s *State) foldRoute(e *events.Event, index int, n *identity, settled bool)
 		return
 	}
 	s.conclude(c, &v)
+}
+
+// renews reports whether the request holds a connection that it may have again. What
+// is under way does not go behind those that have not begun: its place is its own.
+func (s *State) renews(c *chooser, before uint32) bool {
+	return before != 0 && slices.ContainsFunc(c.of, func(x contender) bool {
+		return x.conn == s.holds.at(before).conn && x.gate <= routing.Saturated
+	})
 }
 
 // wait lets the request wait, and reports whether it does: there is time left, all

@@ -33,3 +33,22 @@ func TestWhatIsRefusedIsABlock(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoHoldsDoesNotWait: asked again with time to wait, a request keeps its place,
+// though others of its key wait that may not pass.
+func TestWhoHoldsDoesNotWait(t *testing.T) {
+	s := newScene(t)
+	s.publish("quota.config.pool.p", `{"id":"p","name":"P","provider":"custom","connections":[{"connectionId":"c","maxConcurrent":1},{"connectionId":"d","maxConcurrent":1}]}`)
+	told(t, s.route("a", "r1", `"candidates":[{"connectionId":"c"}]`))
+	told(t, s.route("b", "r2", `"candidates":[{"connectionId":"d"}]`))
+	first := s.route("a", "r3", `"candidates":[{"connectionId":"d"}],"maxWaitMs":60000`)
+	again := s.route("a", "r1", `"pool":"p","maxWaitMs":60000`)
+	told(t, again)
+	if again.Route.ConnectionID != "c" || !again.Held || !s.HoldOpen("a", "r1") || len(first.Done) != 0 || len(s.Waiting()) != 1 {
+		t.Errorf("%+v, held %t, %d wait", again.Route, again.Held, len(s.Waiting()))
+	}
+	elsewhere := s.route("a", "r1", `"candidates":[{"connectionId":"d"}],"maxWaitMs":60000`)
+	if len(elsewhere.Done) != 0 || len(s.Waiting()) != 2 {
+		t.Errorf("who wants another one is told %+v, %d wait", elsewhere.Route, len(s.Waiting()))
+	}
+}

@@ -120,6 +120,7 @@ func (w *routesTwin) hold(name requestName, of []string, c *twinConn, lease int6
 func (w *routesTwin) want(e *events.Event) {
 	name := nameOf(e)
 	w.leave(name)
+	before := w.holds[name].conn
 	delete(w.holds, name)
 	of, alone := []string{e.ConnectionID}, e.ConnectionID != ""
 	for _, c := range e.Candidates {
@@ -143,6 +144,8 @@ func (w *routesTwin) want(e *events.Event) {
 	case alone:
 	case e.MaxWaitMs > 0 && c == nil:
 		w.wait(e, of, w.conn(of[0]).pool)
+	case slices.Contains(of, before) && w.free(w.conn(before)):
+		w.hold(name, of, c, e.LeaseMs)
 	case e.MaxWaitMs > 0 && c.pool != "" && w.queues[c.pool].of(e.APIKeyID) != nil:
 		w.wait(e, of, c.pool)
 	case c != nil:
