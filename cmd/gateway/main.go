@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"net"
 	"os"
@@ -55,7 +56,27 @@ func run(ctx context.Context, p program.Process) int {
 	if err != nil {
 		return program.Report(p.Stderr, p.Name, err)
 	}
-	return program.Report(p.Stderr, p.Name, serve(ctx, cfg, connections, p.Logger(cfg.LogLevel), p.Stdout))
+	said := p.Logger(cfg.LogLevel)
+	defer hush(said)()
+	return program.Report(p.Stderr, p.Name, serve(ctx, cfg, connections, said, p.Stdout))
+}
+
+// hush keeps to itself what libraries say through the process's logger until restore is
+// called: net/http quotes there what a provider sends unasked, which has no level and
+// may have a secret in it.
+func hush(said *slog.Logger) (restore func()) {
+	before := log.Writer()
+	log.SetOutput(unsaid{said})
+	return func() { log.SetOutput(before) }
+}
+
+// unsaid takes lines, and tells only that there was one.
+type unsaid struct{ log *slog.Logger }
+
+// Write implements io.Writer.
+func (u unsaid) Write(line []byte) (int, error) {
+	u.log.Debug("a library says something that is not repeated here: it may quote a provider", "bytes", len(line))
+	return len(line), nil
 }
 
 // configure reads everything and says all that is wrong with it.
