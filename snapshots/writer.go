@@ -140,8 +140,8 @@ func (w *Writer) endBlock() {
 // write writes what is in out, and empties it.
 func (w *Writer) write() {
 	if w.err == nil {
-		n, err := w.to.Write(w.out)
 		w.sum.Write(w.out)
+		n, err := w.to.Write(w.out)
 		w.done.Bytes += int64(n)
 		if err != nil {
 			w.err = fmt.Errorf("snapshot: write: %w", err)
