@@ -164,7 +164,29 @@ func (s *State) freeAt(c *chooser, locals *Locals, a *Asked) int64 {
 			rooms = append(rooms, routing.Rooms(c.ends(i), c.list[i].MaxConcurrent)...)
 		}
 	}
-	return l.backlog.FreeAt(c.now, rooms, serving{s, l})
+	return s.routes.outlook.freeAt(c.now, rooms, serving{s, l})
+}
+
+// outlook is the instant that FreeAt gave while waits of one lane end together. Whoever
+// is refused waits no longer, so it is the same for all to whom the same places come
+// free; and to play a long backlog through for each would keep the fold from all else.
+type outlook struct {
+	open  bool // waits are ending; else nothing is remembered
+	lane  *lane
+	rooms []int64
+	at    int64
+}
+
+// freeAt is Backlog.FreeAt of the lane.
+func (o *outlook) freeAt(now int64, rooms []int64, x serving) int64 {
+	switch {
+	case !o.open:
+		return x.l.backlog.FreeAt(now, rooms, x)
+	case o.lane != x.l || !slices.Equal(o.rooms, rooms):
+		o.lane, o.rooms = x.l, slices.Clone(rooms)
+		o.at = x.l.backlog.FreeAt(now, rooms, x)
+	}
+	return o.at
 }
 
 // ends returns when the holds end that take the places of the i-th candidate.

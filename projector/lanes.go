@@ -37,6 +37,7 @@ type seeker struct {
 // routes are all lanes, and all that wait.
 type routes struct {
 	chooser   chooser // the fold's
+	outlook   outlook
 	byRequest map[idHash]*seeker
 	tickets   []*seeker // by ticket; nil = unused
 	unused    []routing.Ticket

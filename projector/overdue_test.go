@@ -2,7 +2,10 @@ package projector_test
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
+
+	"github.com/quotashare/quotashare/projector"
 )
 
 // TestWhatIsRefusedIsABlock: at the end of its wait a request is refused though one of
@@ -50,5 +53,35 @@ func TestWhoHoldsDoesNotWait(t *testing.T) {
 	elsewhere := s.route("a", "r1", `"candidates":[{"connectionId":"d"}],"maxWaitMs":60000`)
 	if len(elsewhere.Done) != 0 || len(s.Waiting()) != 2 {
 		t.Errorf("who wants another one is told %+v, %d wait", elsewhere.Route, len(s.Waiting()))
+	}
+}
+
+// TestManyWaitsEndTogether: all are told the same instant, and the backlog is played
+// through for it once: a copy for each would be a third of a gigabyte.
+func TestManyWaitsEndTogether(t *testing.T) {
+	const each = 1_500
+	s := newScene(t)
+	s.narrow()
+	told(t, s.route("a", "r", `"pool":"p"`))
+	var over []*projector.Expected
+	for i := range each {
+		over = append(over, s.route("a", fmt.Sprint("short ", i), `"pool":"p","maxWaitMs":5000`))
+		s.route("b", fmt.Sprint("long ", i), `"pool":"p","maxWaitMs":600000`)
+	}
+	end := s.now + 60_000
+	s.now += 5_000
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s.publish("quota.due", "{}")
+	runtime.ReadMemStats(&after)
+	// Nine of the others go before the end of their wait, a minute each.
+	want := end + 9*60_000
+	for _, x := range over {
+		if told(t, x); x.Route.FreeAt != want {
+			t.Fatalf("room at %d, want %d", x.Route.FreeAt-end, want-end)
+		}
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 {
+		t.Errorf("it takes %d MB", n>>20)
 	}
 }

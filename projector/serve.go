@@ -53,6 +53,8 @@ func (s *State) settleLanes() {
 
 // expireWaiters ends the waits that are over.
 func (s *State) expireWaiters(l *lane) {
+	s.routes.outlook = outlook{open: true}
+	defer func() { s.routes.outlook = outlook{} }()
 	for {
 		w, ok := l.backlog.Expire(s.logTime)
 		if !ok {
