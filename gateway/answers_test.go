@@ -161,6 +161,7 @@ func TestFaultsInEveryDialect(t *testing.T) {
 		golden(t, "502-credential-"+dialect+".http", denied.raw("POST", path, aliceToken, "{}"))
 		golden(t, "504-"+dialect+".http", late.raw("POST", path, aliceToken, "{}"))
 	}
+	golden(t, "400-background-responses.http", lost.raw("POST", paths["responses"], aliceToken, `{"model":"m","background":true}`))
 	for _, s := range []*site{lost, chosen, denied, late} {
 		if said := s.said.String(); strings.Contains(said, credential) || strings.Contains(said, aliceToken) || strings.Contains(said, "qs-of-nobody") {
 			t.Errorf("the log has a secret:\n%s", said)
