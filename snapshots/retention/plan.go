@@ -1,0 +1,198 @@
+package retention
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/quotashare/quotashare/quota"
+)
+
+// Snapshot is one that can be used, by its header: a caller leaves out what is
+// damaged, so that it never counts as one of those kept.
+type Snapshot struct {
+	Seq     uint64 `json:"seq"`
+	LogTime int64  `json:"logTime"` // epoch ms
+}
+
+// Log is what the log has.
+type Log struct {
+	First uint64 // the oldest message's sequence
+	Last  uint64 // the newest message's
+	// Young is the sequence of the first message that is not older than the
+	// purge's age, Last + 1 when all are older.
+	Young uint64
+	// MaxAge is the one in force, ms, 0 when there is none: what is older is gone.
+	MaxAge int64
+}
+
+// Have is what there is.
+type Have struct {
+	Now       int64 // log time, epoch ms
+	Horizon   int64 // of de-duplication, ms
+	Snapshots []Snapshot
+	Log       Log
+}
+
+// Action is what a step does.
+type Action string
+
+// The actions, in the order in which a plan has them: what a purge relies on being
+// unused is gone before it, and the state, which can be rebuilt, comes last.
+const (
+	RemoveSnapshot Action = "remove-snapshot" // of Seq
+	PurgeLog       Action = "purge-log"       // usage, signals and holds below Seq
+	DropCounters   Action = "drop-counters"   // of Window, last changed before Before
+	DropHistory    Action = "drop-history"    // minute rows of minutes before Before
+	DropIDs        Action = "drop-ids"        // de-dup entries folded before Before
+)
+
+// Step is one thing to do. Done twice it does nothing more.
+type Step struct {
+	Action Action `json:"action"`
+	Seq    uint64 `json:"seq,omitempty"`
+	Window string `json:"window,omitempty"`
+	Before int64  `json:"before,omitempty"` // epoch ms, exclusive
+	Why    string `json:"why"`
+}
+
+// Kept is a snapshot that stays, and why.
+type Kept struct {
+	Snapshot
+	Why string `json:"why"`
+}
+
+// Plan is what stays and what goes. It is data: it can be stored before it is
+// executed, and taken up after a crash from its first step.
+type Plan struct {
+	Now   int64  `json:"now"`  // epoch ms
+	Keep  []Kept `json:"keep"` // the newest first
+	Steps []Step `json:"steps"`
+}
+
+// Make plans. An error says why the settings cannot be followed; then nothing may
+// be deleted.
+func Make(s Settings, have Have) (Plan, error) {
+	p := Plan{Now: have.Now}
+	if err := s.Validate(have.Horizon); err != nil {
+		return p, err
+	}
+	list := slices.Clone(have.Snapshots)
+	slices.SortFunc(list, func(a, b Snapshot) int { return cmp.Compare(b.Seq, a.Seq) })
+	cut := len(list)
+	if i := slices.IndexFunc(list, have.stranded); i >= s.Newest {
+		cut = i
+	}
+	p.sort(&s, list[:cut])
+	for _, n := range list[cut:] {
+		p.add(Step{Action: RemoveSnapshot, Seq: n.Seq, Why: "the broker has deleted what follows it"})
+	}
+	if err := p.broken(&s, &have); err != nil {
+		return Plan{Now: have.Now}, err
+	}
+	p.purge(&s, &have)
+	p.drop(&s)
+	return p, nil
+}
+
+// stranded reports whether the log may have lost what follows the snapshot. One at
+// the end of the log needs nothing, however old it is.
+func (have *Have) stranded(n Snapshot) bool {
+	return have.Log.MaxAge > 0 && n.Seq < have.Log.Last && have.Now-n.LogTime >= have.Log.MaxAge
+}
+
+// sort says which of the list, newest first, stay, and plans to remove the others.
+func (p *Plan) sort(s *Settings, list []Snapshot) {
+	anchor := anchorOf(list, p.Now-s.Purge)
+	for i, n := range list {
+		switch why := p.reason(s, list, i, anchor); {
+		case why != "":
+			p.Keep = append(p.Keep, Kept{n, why})
+		case i > anchor:
+			p.add(Step{Action: RemoveSnapshot, Seq: n.Seq, Why: "a newer one is older than " + age(s.Purge)})
+		default:
+			p.add(Step{Action: RemoveSnapshot, Seq: n.Seq, Why: "an older one is kept of its stretch of " + age(s.Spacing)})
+		}
+	}
+}
+
+// anchorOf returns the place of the newest snapshot from which every instant since
+// the cutoff can be folded, of the oldest one when there is none so old.
+func anchorOf(list []Snapshot, cutoff int64) int {
+	i := slices.IndexFunc(list, func(n Snapshot) bool { return n.LogTime <= cutoff })
+	if i < 0 {
+		return len(list) - 1
+	}
+	return i
+}
+
+// reason says why the i-th newest snapshot stays; empty when it does not. Of each
+// stretch the oldest stays, as it does not change when another comes.
+func (p *Plan) reason(s *Settings, list []Snapshot, i, anchor int) string {
+	switch {
+	case i < s.Newest:
+		return fmt.Sprintf("it is one of the %d newest", s.Newest)
+	case i > anchor:
+		return ""
+	case i == anchor:
+		return "what windows, history and audits reach back to begins with it"
+	case stretch(list[i], s) != stretch(list[i+1], s):
+		return "it is the oldest of its stretch of " + age(s.Spacing)
+	}
+	return ""
+}
+
+func stretch(n Snapshot, s *Settings) int64 {
+	q := n.LogTime / s.Spacing
+	if n.LogTime%s.Spacing < 0 {
+		q-- // Go rounds towards 0
+	}
+	return q
+}
+
+// broken finds snapshots kept that would be stranded by the settings and are not yet.
+func (p *Plan) broken(s *Settings, have *Have) error {
+	planned := *have
+	planned.Log.MaxAge = s.MaxAge
+	var faults []error
+	for _, k := range p.Keep {
+		if planned.stranded(k.Snapshot) && !have.stranded(k.Snapshot) {
+			faults = append(faults, fmt.Errorf(
+				"max age: %s is too short, as snapshot %d is %s old and needs what follows it: set it longer, or remove the snapshot",
+				age(s.MaxAge), k.Seq, age(have.Now-k.LogTime),
+			))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// purge plans to delete messages: those older than the age that each snapshot kept
+// has, but not the log's newest. With fewer snapshots than are to be kept nothing
+// goes, as the log stands in for them.
+func (p *Plan) purge(s *Settings, have *Have) {
+	if len(p.Keep) < s.Newest || have.stranded(p.Keep[len(p.Keep)-1].Snapshot) {
+		return
+	}
+	oldest := p.Keep[len(p.Keep)-1].Seq
+	// The oldest snapshot's own message stays: a reader recognises the log by it.
+	below := min(oldest, have.Log.Young, have.Log.Last)
+	if below <= have.Log.First {
+		return
+	}
+	p.add(Step{Action: PurgeLog, Seq: below, Why: fmt.Sprintf(
+		"snapshot %d, the oldest kept, has them, and they are older than %s", oldest, age(s.Purge),
+	)})
+}
+
+// drop plans what of the state goes. Whoever executes it asks each counter's End
+// too: usage may be ahead of the log time at which it was folded.
+func (p *Plan) drop(s *Settings) {
+	for w := range quota.Window(quota.NumWindows) {
+		p.add(Step{Action: DropCounters, Window: w.String(), Before: p.Now - s.Counters[w], Why: "they have not changed for " + age(s.Counters[w]) + " and read 0"})
+	}
+	p.add(Step{Action: DropHistory, Before: p.Now - s.History, Why: "history is kept for " + age(s.History)})
+	p.add(Step{Action: DropIDs, Before: p.Now - s.IDs, Why: "ids are remembered for " + age(s.IDs)})
+}
+
+func (p *Plan) add(s Step) { p.Steps = append(p.Steps, s) }

@@ -1,0 +1,268 @@
+package retention_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/snapshots/retention"
+)
+
+const (
+	hour    = int64(3_600_000)
+	day     = 24 * hour
+	horizon = 7 * day
+)
+
+func TestDefaultSettings(t *testing.T) {
+	for _, c := range []struct{ days, hourly, monthly, purge, maxAge int64 }{
+		{1, 14, 60, 60, 90},
+		{14, 14, 60, 60, 90},
+		{45, 45, 60, 60, 90},
+		{61, 61, 61, 61, 91},
+		{3650, 3650, 3650, 3650, 3680},
+	} {
+		s := retention.DefaultSettings(c.days, horizon)
+		if err := s.Validate(horizon); err != nil {
+			t.Errorf("%d days: %v", c.days, err)
+		}
+		got := []int64{s.History, s.Counters[quota.Hourly], s.Counters[quota.Monthly], s.Purge, s.MaxAge, s.IDs}
+		want := []int64{c.days * day, c.hourly * day, c.monthly * day, c.purge * day, c.maxAge * day, horizon}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d days: %s", c.days, diff)
+		}
+	}
+}
+
+func TestSettingsThatDeleteWhatIsNeededAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		set  func(*retention.Settings)
+		says string
+	}{
+		{"one snapshot", func(s *retention.Settings) { s.Newest = 1 }, "newest: 1 leaves no older snapshot"},
+		{"spacing", func(s *retention.Settings) { s.Spacing = day - 1 }, "spacing: 86399999 ms is too short"},
+		{"hourly", func(s *retention.Settings) { s.Counters[quota.Hourly] = 2*hour - 1 }, "hourly counters: 7199999 ms is too short, as usage weighs for two windows: set it to at least 2 hours"},
+		{"monthly", func(s *retention.Settings) { s.Counters[quota.Monthly] = 60*day - 1 }, "monthly counters:"},
+		{"ids", func(s *retention.Settings) { s.IDs = horizon - 1 }, "ids:"},
+		{"purge in a window", func(s *retention.Settings) { s.Purge = 59 * day }, "purge: 59 days is too short, as a state folded from the log alone needs two monthly windows of it: set it to at least 60 days"},
+		{"purge in history", func(s *retention.Settings) { s.History = s.Purge + 1 }, "purge: 60 days is too short, as history is drawn"},
+		{"max age", func(s *retention.Settings) { s.MaxAge = s.Purge + 2*s.Spacing - 1 }, "max age:"},
+	} {
+		s := retention.DefaultSettings(14, horizon)
+		c.set(&s)
+		err := s.Validate(horizon)
+		if err == nil || !strings.HasPrefix(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if p, err := retention.Make(s, retention.Have{Horizon: horizon}); err == nil || p.Steps != nil {
+			t.Errorf("%s: planned %v, %v", c.name, p.Steps, err)
+		}
+	}
+	s := retention.DefaultSettings(14, horizon)
+	if err := s.Validate(61 * day); err == nil || strings.Count(err.Error(), "duplicate") != 2 {
+		t.Errorf("a horizon beyond all: %v", err)
+	}
+	s = retention.Settings{}
+	if err := s.Validate(horizon); err == nil || strings.Count(err.Error(), "\n") != 9 {
+		t.Errorf("nothing set: want 10 faults, got %v", err)
+	}
+}
+
+// at is a snapshot of a log with one message an hour.
+func at(t int64) retention.Snapshot { return retention.Snapshot{Seq: uint64(t / hour), LogTime: t} }
+
+func have(now int64, list ...retention.Snapshot) retention.Have {
+	return retention.Have{
+		Now: now, Horizon: horizon, Snapshots: list,
+		Log: retention.Log{First: 1, Last: uint64(now / hour), Young: uint64((now - 60*day) / hour)},
+	}
+}
+
+func TestWhatStaysAndWhatGoes(t *testing.T) {
+	const now = 1000 * day
+	list := []retention.Snapshot{
+		at(985 * day), at(now - hour), at(now), at(980 * day), at(now - 2*hour), at(now - 3*hour), at(now - 4*hour),
+		at(940*day + hour), at(940 * day), at(933 * day), at(935 * day),
+	}
+	p, err := retention.Make(retention.DefaultSettings(14, horizon), have(now, list...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keep []string
+	for _, k := range p.Keep {
+		keep = append(keep, k.Why)
+	}
+	wantKeep := []string{
+		"it is one of the 3 newest", "it is one of the 3 newest", "it is one of the 3 newest",
+		"it is the oldest of its stretch of 10 days", "it is the oldest of its stretch of 10 days",
+		"what windows, history and audits reach back to begins with it",
+	}
+	if diff := cmp.Diff(wantKeep, keep); diff != "" {
+		t.Error(diff)
+	}
+	want := []retention.Step{
+		{Action: "remove-snapshot", Seq: 23997, Why: "an older one is kept of its stretch of 10 days"},
+		{Action: "remove-snapshot", Seq: 23640, Why: "an older one is kept of its stretch of 10 days"},
+		{Action: "remove-snapshot", Seq: 22561, Why: "an older one is kept of its stretch of 10 days"},
+		{Action: "remove-snapshot", Seq: 22440, Why: "a newer one is older than 60 days"},
+		{Action: "remove-snapshot", Seq: 22392, Why: "a newer one is older than 60 days"},
+		{Action: "purge-log", Seq: 22560, Why: "snapshot 22560, the oldest kept, has them, and they are older than 60 days"},
+		{Action: "drop-counters", Window: "hourly", Before: 986 * day, Why: "they have not changed for 14 days and read 0"},
+		{Action: "drop-counters", Window: "5h", Before: 986 * day, Why: "they have not changed for 14 days and read 0"},
+		{Action: "drop-counters", Window: "daily", Before: 986 * day, Why: "they have not changed for 14 days and read 0"},
+		{Action: "drop-counters", Window: "weekly", Before: 986 * day, Why: "they have not changed for 14 days and read 0"},
+		{Action: "drop-counters", Window: "monthly", Before: 940 * day, Why: "they have not changed for 60 days and read 0"},
+		{Action: "drop-history", Before: 986 * day, Why: "history is kept for 14 days"},
+		{Action: "drop-ids", Before: 993 * day, Why: "ids are remembered for 7 days"},
+	}
+	if diff := cmp.Diff(want, p.Steps); diff != "" {
+		t.Error(diff)
+	}
+	var again retention.Plan
+	stored, err := json.Marshal(p)
+	if err == nil {
+		err = json.Unmarshal(stored, &again)
+	}
+	if diff := cmp.Diff(p, again); err != nil || diff != "" {
+		t.Errorf("stored and read again: %v %s", err, diff)
+	}
+}
+
+// purged returns the sequence below which a plan purges, 0 for none.
+func purged(p retention.Plan) uint64 {
+	i := slices.IndexFunc(p.Steps, func(s retention.Step) bool { return s.Action == retention.PurgeLog })
+	if i < 0 {
+		return 0
+	}
+	return p.Steps[i].Seq
+}
+
+func TestWhatThePurgeWaitsFor(t *testing.T) {
+	const now = 1000 * day
+	s := retention.DefaultSettings(14, horizon)
+	old := []retention.Snapshot{at(930 * day), at(now - hour), at(now)}
+	for _, c := range []struct {
+		name   string
+		change func(*retention.Have)
+		want   uint64
+	}{
+		{"all is well", func(*retention.Have) {}, 930 * 24},
+		{"there are too few snapshots", func(h *retention.Have) { h.Snapshots = old[:2] }, 0},
+		{"there is no snapshot", func(h *retention.Have) { h.Snapshots = nil }, 0},
+		{"young messages", func(h *retention.Have) { h.Log.Young = 5000 }, 5000},
+		{"the newest message", func(h *retention.Have) { h.Log.Last, h.Log.Young = 900, 901 }, 900},
+		{"nothing left to purge", func(h *retention.Have) { h.Log.First = 930 * 24 }, 0},
+	} {
+		h := have(now, old...)
+		c.change(&h)
+		p, err := retention.Make(s, h)
+		if got := purged(p); err != nil || got != c.want {
+			t.Errorf("%s: purge below %d, want %d, %v", c.name, got, c.want, err)
+		}
+	}
+}
+
+func TestMaxAgeAndTheOldestSnapshot(t *testing.T) {
+	const now = 1000 * day
+	s := retention.DefaultSettings(14, horizon)
+	three := []retention.Snapshot{at(now), at(now - hour), at(now - 2*hour)}
+	h := have(now, append(three, at(910*day))...)
+	if _, err := retention.Make(s, h); err == nil || !strings.HasPrefix(err.Error(), "max age: 90 days is too short, as snapshot 21840 is 90 days old") {
+		t.Errorf("a bound that is not in force yet: %v", err)
+	}
+	h.Snapshots[3].LogTime++
+	if _, err := retention.Make(s, h); err != nil {
+		t.Errorf("one millisecond younger: %v", err)
+	}
+	h.Snapshots[3].LogTime--
+	h.Log.MaxAge = s.MaxAge
+	p, err := retention.Make(s, h)
+	if err != nil || len(p.Keep) != 3 || p.Steps[0].Seq != 21840 || p.Steps[0].Why != "the broker has deleted what follows it" {
+		t.Errorf("the bound is in force: %v, %v", p, err)
+	}
+	h.Snapshots = []retention.Snapshot{at(now), at(now - hour), at(910 * day)}
+	if p, err = retention.Make(s, h); err != nil || len(p.Keep) != 3 || purged(p) != 0 {
+		t.Errorf("too few others: %v, %v", p, err)
+	}
+	h.Log.Last = 910 * 24
+	h.Snapshots = []retention.Snapshot{at(910 * day)}
+	if p, err = retention.Make(s, h); err != nil || len(p.Keep) != 1 {
+		t.Errorf("a log that has stood still: %v, %v", p, err)
+	}
+}
+
+// world is a log with one message an hour, whose snapshots and purge follow plans.
+type world struct {
+	now    int64
+	snaps  []retention.Snapshot
+	purged uint64
+}
+
+// execute does the first steps of a plan.
+func (w *world) execute(steps []retention.Step) {
+	for _, s := range steps {
+		switch s.Action {
+		case retention.RemoveSnapshot:
+			w.snaps = slices.DeleteFunc(w.snaps, func(n retention.Snapshot) bool { return n.Seq == s.Seq })
+		case retention.PurgeLog:
+			w.purged = max(w.purged, s.Seq)
+		}
+	}
+}
+
+// TestHalfAYear takes snapshots at about equal times for half a year, and stops in
+// the middle of plans. At any time each snapshot left finds what follows it, every
+// instant of the last 60 days can be folded, and neither files nor messages pile up.
+func TestHalfAYear(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := retention.DefaultSettings(14, horizon)
+		s.Newest = rapid.IntRange(2, 5).Draw(t, "newest")
+		s.Spacing = rapid.Int64Range(1, 15).Draw(t, "spacing, days") * day
+		every := rapid.Int64Range(6, 24).Draw(t, "hours between snapshots")
+		stops := rapid.SliceOfN(rapid.IntRange(0, 20), 7, 7).Draw(t, "steps done of a plan")
+		w := &world{now: 1000 * day}
+		began := w.now
+		for i := 0; w.now < began+180*day; i++ {
+			w.snaps = append(w.snaps, at(w.now))
+			h := have(w.now, w.snaps...)
+			h.Log.MaxAge = s.MaxAge
+			p, err := retention.Make(s, h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.execute(p.Steps[:min(stops[i%7], len(p.Steps))])
+			w.check(t, s, began)
+			w.execute(p.Steps) // taken up again from the first
+			w.check(t, s, began)
+			if most := s.Newest + int(s.Purge/s.Spacing) + 3; len(w.snaps) > most {
+				t.Fatalf("%d snapshots, want at most %d", len(w.snaps), most)
+			}
+			w.now += every * hour
+		}
+		if left := w.now - int64(w.purged)*hour; left > s.Purge+2*s.Spacing {
+			t.Fatalf("the log is %d days long", left/day)
+		}
+	})
+}
+
+func (w *world) check(t *rapid.T, s retention.Settings, began int64) {
+	oldest := slices.MinFunc(w.snaps, func(a, b retention.Snapshot) int { return int(a.LogTime - b.LogTime) })
+	if w.purged > oldest.Seq {
+		t.Fatalf("snapshot %d, and the log is purged below %d", oldest.Seq, w.purged)
+	}
+	if from := max(began, w.now-s.Purge); oldest.LogTime > from {
+		t.Fatalf("nothing to fold hour %d from: the oldest snapshot is of hour %d", from/hour, oldest.Seq)
+	}
+	if int64(w.purged)*hour > w.now-s.Purge {
+		t.Fatalf("hour %d is purged at hour %d", w.purged, w.now/hour)
+	}
+	if w.snaps[len(w.snaps)-1].LogTime != w.now {
+		t.Fatal("the newest snapshot was removed")
+	}
+}

@@ -1,0 +1,94 @@
+// Package retention plans what may be deleted: snapshots, messages of the log, and
+// records of the state. A plan is a function of settings and of what there is; it
+// has its steps in an order in which a crash between any two, or in one, loses
+// nothing, and doing it again from the start ends where it would have.
+//
+// Instants are log time and ages are milliseconds, unless a name says otherwise.
+package retention
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/quotashare/quotashare/quota"
+)
+
+const dayMillis int64 = 86_400_000
+
+// Settings say how long things are kept.
+type Settings struct {
+	// Newest is how many of the newest snapshots are kept. Of one alone the log
+	// could have lost what comes before it, and then it must not be damaged.
+	Newest int
+	// Spacing is how far older snapshots are apart that are kept back to the
+	// purge's age. Without them none would ever become old: each would be deleted
+	// when Newest others are there.
+	Spacing int64
+	// Counters is the age at which an idle counter of a window may go.
+	Counters [quota.NumWindows]int64
+	// History is the age at which a minute row may go.
+	History int64
+	// IDs is the age at which a de-dup entry may go.
+	IDs int64
+	// Purge is the age at which a message of usage, a signal or a hold may go, if
+	// the snapshots no longer need it.
+	Purge int64
+	// MaxAge is the age at which the broker deletes such a message by itself,
+	// whatever needs it.
+	MaxAge int64
+}
+
+const (
+	leastDays   = 14             // of an idle counter
+	leastMaxAge = 90 * dayMillis // of the broker's bound
+	margin      = 30 * dayMillis // of it, beyond the purge's age
+)
+
+// DefaultSettings are the settings that follow from the days for which usage is
+// kept and the horizon of de-duplication in ms.
+func DefaultSettings(days, horizon int64) Settings {
+	s := Settings{Newest: 3, Spacing: 10 * dayMillis, History: days * dayMillis, IDs: horizon}
+	for w := range quota.Window(quota.NumWindows) {
+		s.Counters[w] = max(2*w.Millis(), max(days, leastDays)*dayMillis)
+		s.Purge = max(s.Purge, s.Counters[w], horizon)
+	}
+	s.MaxAge = max(s.Purge+margin, leastMaxAge)
+	return s
+}
+
+// Validate returns every fault, joined. Horizon is the one of de-duplication, in ms.
+func (s *Settings) Validate(horizon int64) error {
+	var faults []error
+	need := func(name string, have, least int64, why string) {
+		if have < least {
+			faults = append(faults, fmt.Errorf("%s: %s is too short, as %s: set it to at least %s", name, age(have), why, age(least)))
+		}
+	}
+	if s.Newest < 2 {
+		faults = append(faults, fmt.Errorf("newest: %d leaves no older snapshot for when one is damaged: keep at least 2", s.Newest))
+	}
+	need("spacing", s.Spacing, dayMillis, "each day's snapshot kept is many already")
+	for w := range quota.Window(quota.NumWindows) {
+		need(w.String()+" counters", s.Counters[w], 2*w.Millis(), "usage weighs for two windows")
+	}
+	need("ids", s.IDs, horizon, "a duplicate would count again")
+	need("purge", s.Purge, 2*quota.Monthly.Millis(), "a state folded from the log alone needs two monthly windows of it")
+	need("purge", s.Purge, horizon, "a duplicate of a message that is gone would count again")
+	need("purge", s.Purge, s.History, "history is drawn from the messages again when a state is rebuilt")
+	// A stretch, and as much again for a snapshot that comes late.
+	need("max age", s.MaxAge, s.Purge+2*max(s.Spacing, 0), "the oldest snapshot kept can be older than the purge's age by two spacings, and needs what follows it")
+	return errors.Join(faults...)
+}
+
+// age is a duration as people say it, whole days or hours where it is one.
+func age(ms int64) string {
+	switch {
+	case ms == dayMillis:
+		return "a day"
+	case ms%dayMillis == 0:
+		return fmt.Sprintf("%d days", ms/dayMillis)
+	case ms%3_600_000 == 0:
+		return fmt.Sprintf("%d hours", ms/3_600_000)
+	}
+	return fmt.Sprintf("%d ms", ms)
+}
