@@ -80,6 +80,7 @@ func TestSumsAloneAreNotBelieved(t *testing.T) {
 		bad  []byte
 		says string
 	}{
+		"another beginning":         {file(seal(append([]byte("\x89QSNAP\n\n"), head[8:headerSize-4]...)), 0, 0), "begin"},
 		"no records in a block":     {file(head, 1, 0, block(t, 0, 0, -1, "")), "lengths"},
 		"fewer records than said":   {file(head, 1, 3, block(t, 3, len(two), -1, two)), "longer than the block"},
 		"more bytes than records":   {file(head, 1, 1, block(t, 1, len(two), -1, two)), "after its last record"},

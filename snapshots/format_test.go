@@ -105,8 +105,12 @@ func TestEveryFlippedBitIsDamage(t *testing.T) {
 		for bit := range 8 {
 			bad := bytes.Clone(good)
 			bad[i] ^= 1 << bit
-			if _, _, err := read(bytes.NewReader(bad)); !damage(err) {
+			_, list, err := read(bytes.NewReader(bad))
+			if !damage(err) {
 				t.Errorf("bit %d of byte %d of %d: %v", bit, i, len(good), err)
+			}
+			if i < len(good)-footerSize && list != nil {
+				t.Errorf("bit %d of byte %d of %d: its block still gave %q", bit, i, len(good), list)
 			}
 		}
 	}

@@ -190,7 +190,7 @@ func TestMaxAgeAndTheOldestSnapshot(t *testing.T) {
 	if p, err = retention.Make(s, h); err != nil || len(p.Keep) != 3 || purged(p) != 0 {
 		t.Errorf("too few others: %v, %v", p, err)
 	}
-	h.Log.Last = 910 * 24
+	h.Log.Last, h.Log.MaxAge = 910*24, 0
 	h.Snapshots = []retention.Snapshot{at(910 * day)}
 	if p, err = retention.Make(s, h); err != nil || len(p.Keep) != 1 {
 		t.Errorf("a log that has stood still: %v, %v", p, err)
