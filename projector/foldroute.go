@@ -65,7 +65,7 @@ func (s *State) renews(c *chooser, before uint32) bool {
 
 // wait lets the request wait, and reports whether it does: there is time left, all
 // that it lacks is a place, and the backlog has room. Nobody goes before an earlier
-// one of his key either.
+// one of his key either that waits for the same.
 func (s *State) wait(e *events.Event, c *chooser) bool {
 	if e.MaxWaitMs == 0 {
 		return false
@@ -75,10 +75,10 @@ func (s *State) wait(e *events.Event, c *chooser) bool {
 	switch {
 	case c.choice.Gate == routing.Capacity:
 		p = c.waitsIn()
-	case c.choice.Winner < 0 || c.poolOf(c.choice.Winner) == nil || c.poolOf(c.choice.Winner).lane.backlog.LenOf(key) == 0:
-		return false
-	default:
+	case s.isBehind(c, key):
 		p = c.poolOf(c.choice.Winner)
+	default:
+		return false
 	}
 	x := &seeker{wish: c.w.keep(), lane: p.lane, expects: strings.Clone(e.ID)}
 	x.Waiter = routing.Waiter{

@@ -44,14 +44,14 @@ func TestWhoHoldsDoesNotWait(t *testing.T) {
 	s.publish("quota.config.pool.p", `{"id":"p","name":"P","provider":"custom","connections":[{"connectionId":"c","maxConcurrent":1},{"connectionId":"d","maxConcurrent":1}]}`)
 	told(t, s.route("a", "r1", `"candidates":[{"connectionId":"c"}]`))
 	told(t, s.route("b", "r2", `"candidates":[{"connectionId":"d"}]`))
-	first := s.route("a", "r3", `"candidates":[{"connectionId":"d"}],"maxWaitMs":60000`)
+	first := s.route("a", "r3", `"pool":"p","maxWaitMs":60000`)
 	again := s.route("a", "r1", `"pool":"p","maxWaitMs":60000`)
 	told(t, again)
 	if again.Route.ConnectionID != "c" || !again.Held || !s.HoldOpen("a", "r1") || len(first.Done) != 0 || len(s.Waiting()) != 1 {
 		t.Errorf("%+v, held %t, %d wait", again.Route, again.Held, len(s.Waiting()))
 	}
 	elsewhere := s.route("a", "r1", `"candidates":[{"connectionId":"d"}],"maxWaitMs":60000`)
-	if len(elsewhere.Done) != 0 || len(s.Waiting()) != 2 {
+	if len(elsewhere.Done) != 0 || len(first.Done) != 1 || len(s.Waiting()) != 1 {
 		t.Errorf("who wants another one is told %+v, %d wait", elsewhere.Route, len(s.Waiting()))
 	}
 }
@@ -83,5 +83,51 @@ func TestManyWaitsEndTogether(t *testing.T) {
 	}
 	if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 {
 		t.Errorf("it takes %d MB", n>>20)
+	}
+}
+
+// TestWhoIsBehindNobody: a request goes before an earlier one of its key that waits for
+// what it does not want: another connection, or more of another model. Before one that
+// waits for the same it does not go, though that one may not.
+func TestWhoIsBehindNobody(t *testing.T) {
+	s := newScene(t)
+	s.publish("quota.config.pool.p", `{"id":"p","name":"P","provider":"custom","connections":[{"connectionId":"c","maxConcurrent":1},{"connectionId":"d","maxConcurrent":1}],
+		"modelCaps":[{"apiKeyId":"a","model":"gpt","capUnit":"requests","capValue":1}]}`)
+	told(t, s.route("b", "r1", `"candidates":[{"connectionId":"c"}]`))
+	told(t, s.route("b", "r2", `"candidates":[{"connectionId":"d"}]`))
+	first := s.route("a", "r1", `"candidates":[{"connectionId":"c"}],"model":"gpt","maxWaitMs":60000`)
+	s.publish("quota.consumption", `{"apiKeyId":"a","requestId":"r0","connectionId":"d","model":"gpt","cost":{"requests":1}}`)
+	s.publish("quota.release", `{"apiKeyId":"b","requestId":"r1"}`)
+	s.publish("quota.release", `{"apiKeyId":"b","requestId":"r2"}`)
+	for _, c := range []struct{ connection, model string }{{"d", "gpt-5"}, {"c", "o1"}} {
+		x := s.route("a", "on "+c.connection, fmt.Sprintf(`"candidates":[{"connectionId":%q}],"model":%q,"maxWaitMs":60000`, c.connection, c.model))
+		if told(t, x); x.Route.ConnectionID != c.connection || !x.Held || x.Route.Waited {
+			t.Errorf("%+v: %+v", c, x.Route)
+		}
+		s.publish("quota.release", fmt.Sprintf(`{"apiKeyId":"a","requestId":"on %s"}`, c.connection))
+	}
+	if len(first.Done) != 0 {
+		t.Fatal("the first may pass")
+	}
+}
+
+// TestSmallOnesDoNotPassALargeOne of their key that waits for more of its share, though
+// they are of another model.
+func TestSmallOnesDoNotPassALargeOne(t *testing.T) {
+	s := newScene(t)
+	s.publish("quota.config.pool.p", `{"id":"p","name":"P","provider":"custom","connections":[{"connectionId":"c","maxConcurrent":1}],
+		"allocations":[{"apiKeyId":"a","weight":50,"policy":"hard"},{"apiKeyId":"b","weight":50,"policy":"hard"}]}`)
+	s.plan("c", "tokens", "hourly", "100")
+	told(t, s.route("b", "r1", `"pool":"p"`))
+	s.publish("quota.hold", `{"id":"large","apiKeyId":"a","requestId":"large","pool":"p","model":"gpt","maxWaitMs":60000,"leaseMs":60000,"estimate":{"tokens":60},"decisionId":"large"}`)
+	s.use("a", "c", `"tokens":45`)
+	s.publish("quota.release", `{"apiKeyId":"b","requestId":"r1"}`)
+	small := s.route("a", "small", `"pool":"p","model":"o1","maxWaitMs":60000`)
+	if len(small.Done) != 0 || len(s.Waiting()) != 2 {
+		t.Errorf("%+v, %d wait", small.Route, len(s.Waiting()))
+	}
+	told(t, s.route("a", "small", `"pool":"p","model":"o1"`))
+	if !s.HoldOpen("a", "small") {
+		t.Error("the rules do not let the small one pass")
 	}
 }

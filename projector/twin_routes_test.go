@@ -146,7 +146,7 @@ func (w *routesTwin) want(e *events.Event) {
 		w.wait(e, of, w.conn(of[0]).pool)
 	case slices.Contains(of, before) && w.free(w.conn(before)):
 		w.hold(name, of, c, e.LeaseMs)
-	case e.MaxWaitMs > 0 && c.pool != "" && w.queues[c.pool].of(e.APIKeyID) != nil:
+	case e.MaxWaitMs > 0 && c.pool != "" && w.queues[c.pool].claimed(e.APIKeyID, c.id):
 		w.wait(e, of, c.pool)
 	case c != nil:
 		w.hold(name, of, c, e.LeaseMs)
@@ -162,6 +162,12 @@ func (q *twinQueue) of(key string) *twinKey {
 		}
 	}
 	return nil
+}
+
+// claimed reports whether something of the key waits for that connection.
+func (q *twinQueue) claimed(key, conn string) bool {
+	k := q.of(key)
+	return k != nil && slices.ContainsFunc(k.waiting, func(x twinWaiter) bool { return slices.Contains(x.of, conn) })
 }
 
 func (w *routesTwin) wait(e *events.Event, of []string, pool string) {
