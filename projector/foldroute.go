@@ -164,7 +164,7 @@ func (s *State) freeAt(c *chooser, locals *Locals, a *Asked) int64 {
 			rooms = append(rooms, routing.Rooms(c.ends(i), c.list[i].MaxConcurrent)...)
 		}
 	}
-	return s.routes.outlook.freeAt(c.now, rooms, serving{s, l})
+	return s.routes.outlook.freeAt(c.now, rooms, serving{s: s, l: l})
 }
 
 // outlook is the instant that FreeAt gave while waits of one lane end together. Whoever

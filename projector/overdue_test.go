@@ -131,3 +131,23 @@ func TestSmallOnesDoNotPassALargeOne(t *testing.T) {
 		t.Error("the rules do not let the small one pass")
 	}
 }
+
+// TestAPlaceIsForItsOwnPoolFirst: who waits elsewhere and may use it takes what is left.
+func TestAPlaceIsForItsOwnPoolFirst(t *testing.T) {
+	s := newScene(t)
+	s.narrow()
+	s.publish("quota.config.pool.q", `{"id":"q","name":"Q","provider":"custom","connections":[{"connectionId":"d","maxConcurrent":1}]}`)
+	told(t, s.route("b", "r1", `"pool":"p"`))
+	told(t, s.route("b", "r2", `"pool":"q"`))
+	roams := s.route("a", "r1", `"candidates":[{"connectionId":"c"},{"connectionId":"d"}],"maxWaitMs":60000`)
+	own := s.route("b", "r3", `"pool":"q","maxWaitMs":60000`)
+	s.publish("quota.release", `{"apiKeyId":"b","requestId":"r2"}`)
+	told(t, own)
+	if len(roams.Done) != 0 {
+		t.Fatal("both have one place")
+	}
+	s.publish("quota.release", `{"apiKeyId":"b","requestId":"r3"}`)
+	if told(t, roams); roams.Route.ConnectionID != "d" {
+		t.Errorf("%+v", roams.Route)
+	}
+}

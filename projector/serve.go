@@ -10,7 +10,9 @@ import (
 
 // serveBacklogs ends the waits that are over at log time, and lets pass whoever can,
 // pool by pool in the order of their ids. Only where something changed, or time
-// brought something, anybody is looked at.
+// brought something, anybody is looked at. A place is first for those that wait
+// in the backlog of its pool: only what they leave is for who roams from another one, or
+// a key that asks much would take all of it before them.
 //
 // It is done before the events of a message and after them: what leases that ended
 // left free is for those that wait, and not for the next that comes.
@@ -23,7 +25,12 @@ func (s *State) serveBacklogs() {
 		s.expireWaiters(l)
 		if l.touched || l.due <= s.logTime || l.roaming > 0 && r.touched {
 			l.touched = true
-			s.serve(l)
+			s.serve(l, true)
+		}
+	}
+	for _, l := range r.busy {
+		if l.touched && l.roaming > 0 {
+			s.serve(l, false)
 		}
 	}
 	s.settleLanes()
@@ -67,10 +74,10 @@ func (s *State) expireWaiters(l *lane) {
 	}
 }
 
-// serve lets pass whoever can of one lane.
-func (s *State) serve(l *lane) {
+// serve lets pass whoever can of one lane; home says to its own pool alone.
+func (s *State) serve(l *lane, home bool) {
 	for l.backlog.Len() > 0 && s.hasRoom(l) {
-		w, ok := l.backlog.Next(serving{s, l})
+		w, ok := l.backlog.Next(serving{s, l, home})
 		s.routes.touch(l) // what it was told of when to look again
 		if !ok {
 			return
@@ -135,8 +142,9 @@ func (s *State) closeLane(l *lane) {
 
 // serving are the rules of a lane for its backlog.
 type serving struct {
-	s *State
-	l *lane
+	s    *State
+	l    *lane
+	home bool // nobody passes to another pool now; who roams is asked again after it
 }
 
 // Quantum implements routing.Rules. A key that shares an allocation with others has
@@ -153,8 +161,12 @@ func (x serving) Quantum(k routing.Key) quota.Amount {
 func (x serving) Passes(w *routing.Waiter) (ok bool, at int64) {
 	s := x.s
 	y := &s.routes.tickets[w.Ticket].wish
-	if s.routes.chooser.choose(s, y, s.logTime, nil).Winner >= 0 {
+	c := &s.routes.chooser
+	switch at := c.choose(s, y, s.logTime, nil).Winner; {
+	case at >= 0 && (!x.home || c.poolOf(at) == x.l.pool):
 		return true, s.logTime
+	case x.home && x.l.roaming > 0:
+		return false, routing.Never
 	}
 	_, at = s.firstFree(y, s.logTime, nil, &s.judging, len(y.candidates))
 	return false, at

@@ -226,18 +226,33 @@ func (w *routesTwin) serve() {
 				}
 			}
 		}
-		for slices.ContainsFunc(q.keys, func(k *twinKey) bool { return w.choose(k.waiting[0].of) != nil }) {
-			w.visit(q)
-		}
+		w.pass(q, pool)
 	}
+	for _, pool := range []string{"p", "q"} {
+		w.pass(w.queues[pool], "")
+	}
+}
+
+// pass lets pass whoever can to that pool, "" = to any.
+func (w *routesTwin) pass(q *twinQueue, pool string) {
+	for slices.ContainsFunc(q.keys, func(k *twinKey) bool { return w.chooseIn(k.waiting[0].of, pool) != nil }) {
+		w.visit(q, pool)
+	}
+}
+
+func (w *routesTwin) chooseIn(of []string, pool string) *twinConn {
+	if c := w.choose(of); c != nil && (pool == "" || c.pool == pool) {
+		return c
+	}
+	return nil
 }
 
 // visit is the visit of the first key: it goes once if its savings pay for it, else the
 // next key is visited.
-func (w *routesTwin) visit(q *twinQueue) {
+func (w *routesTwin) visit(q *twinQueue, pool string) {
 	k := q.keys[0]
 	x := k.waiting[0]
-	c := w.choose(x.of)
+	c := w.chooseIn(x.of, pool)
 	if c != nil && k.saved < x.cost && !q.given {
 		k.saved += k.quantum
 		q.given = true
