@@ -31,6 +31,9 @@
 // allowed it by itself: the question may have been answered and the answer lost. A
 // block leaves no hold; one that the client made by itself is followed by a release.
 //
+// Route asks which of several connections a call is to use, and may wait for room.
+// Middleware does all of this around the calls of a reverse proxy.
+//
 // # Events
 //
 // Publish returns at once and keeps the event until the log has it, through lost

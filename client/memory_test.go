@@ -3,6 +3,8 @@ package client
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -78,11 +80,28 @@ func TestBodiesWaitForRoom(t *testing.T) {
 		t.Errorf("answered with %d while there was no room", status)
 	case <-time.After(20 * time.Millisecond): // it cannot be seen to wait
 	}
+	gone, leave := context.WithCancel(within(t))
+	leave()
+	body := &closed{Reader: strings.NewReader(`{"input":"1"}`)}
+	req, err := http.NewRequestWithContext(gone, http.MethodPost, p.url+"/v1/embeddings", body)
+	must(t, err)
+	if _, err := p.mid.RoundTrip(req); !errors.Is(err, context.Canceled) || !body.closed {
+		t.Errorf("a caller who left got %v, its body closed: %t", err, body.closed)
+	}
 	p.mid.memory.give(all)
 	if status := take(t, ended); status != 200 {
 		t.Errorf("answered with %d", status)
 	}
 }
+
+// closed is a body that knows whether it was closed.
+type closed struct {
+	io.Reader
+	closed bool
+}
+
+// Close implements io.Closer.
+func (c *closed) Close() error { c.closed = true; return nil }
 
 // A call that says by a key that it may be sent again is not sent again: only one of two
 // could be charged.
@@ -108,14 +127,15 @@ func TestACallIsSentOnce(t *testing.T) {
 // One header that no event takes does not cost the others.
 func TestAnOversizedHeaderIsLeftOut(t *testing.T) {
 	p := startPassing(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("X-Ratelimit-Odd", strings.Repeat("x", 9000))
+		w.Header().Set("X-Ratelimit-Odd", strings.Repeat("x", 8193))
+		w.Header().Set("X-Ratelimit-Long", strings.Repeat("y", 8192))
 		w.Header().Set("Retry-After", "3")
 		w.WriteHeader(http.StatusTooManyRequests)
 	})
 	sub := p.listen("quota.saturation")
 	read(t, p.call("/v1/embeddings", `{"input":"1"}`))
 	m, err := sub.NextMsg(30 * time.Second)
-	if err != nil || bytes.Contains(m.Data, []byte("xxxx")) || !bytes.Contains(m.Data, []byte("Retry-After")) {
+	if err != nil || bytes.Contains(m.Data, []byte("xxxx")) || !bytes.Contains(m.Data, []byte("yyyy")) || !bytes.Contains(m.Data, []byte("Retry-After")) {
 		t.Errorf("published %v, %v", m, err)
 	}
 }

@@ -37,6 +37,9 @@ var (
 func (m *Middleware) outgoing(req *http.Request, api dialect.API) (*outgoing, error) {
 	most := needs(req, m.maxBody())
 	if err := m.memory.take(req.Context(), most, m.maxBody()); err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close()
+		}
 		return nil, err
 	}
 	o, err := m.open(req, api)

@@ -3,7 +3,7 @@ package client
 import (
 	"errors"
 	"net/http"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -110,7 +110,7 @@ func (f *passage) follow(resp *http.Response, asked bool) {
 func (c *Client) observe(call *Call, resp *http.Response) {
 	var said http.Header
 	for name, values := range resp.Header {
-		if saturation.Tells(name) && !slices.ContainsFunc(values, isTooLong) {
+		if saturation.Tells(name) && fits(values) {
 			if said == nil {
 				said = http.Header{}
 			}
@@ -125,8 +125,9 @@ func (c *Client) observe(call *Call, resp *http.Response) {
 	}))
 }
 
-// isTooLong reports what no event takes; it must not cost the other headers.
-func isTooLong(value string) bool { return len(value) > events.MaxHeaderValue/4 }
+// fits reports whether an event takes the values of a header. One that it does not take
+// must not cost the others.
+func fits(values []string) bool { return len(strings.Join(values, ", ")) <= events.MaxHeaderValue }
 
 // tell logs what could not be published; Stats counts it.
 func (c *Client) tell(what string, err error) {
