@@ -10,6 +10,10 @@ import (
 // MaxWaiting bounds the backlog of one pool. It is a constant of the rules.
 const MaxWaiting = 10_000
 
+// mostLooked is how many that wait of one key Next looks at. Whoever may pass is found
+// out by as much work as a decision takes, and the fold waits meanwhile.
+const mostLooked = 64
+
 // Never is the instant of what time alone does not bring.
 const Never int64 = math.MaxInt64
 
@@ -31,6 +35,7 @@ type (
 type Waiter struct {
 	Ticket   Ticket
 	Key      Key
+	Want     uint32       // of a key, those that want the same go in the order in which they came
 	Cost     quota.Amount // of tokens, more than 0; see Cost
 	Arrived  int64        // log time, epoch ms
 	Deadline int64        // log time from which it waits no more
@@ -42,9 +47,10 @@ type Waiter struct {
 type Rules interface {
 	// Quantum is what a round gives the key, more than 0; see the function Quantum.
 	Quantum(Key) quota.Amount
-	// Passes reports whether the waiter, the first of its key, may go now. If not, at
-	// is the first instant from which it may when nothing happens but that time goes
-	// by, or Never.
+	// Passes reports whether the waiter, the first of its key that wants the same, may
+	// go now. If not, at is the first instant from which it may when nothing happens but
+	// that time goes by, or Never. It is asked of a key's in their order, and not of those
+	// behind one that may; what an earlier one would lose to it is for Passes to see.
 	Passes(w *Waiter) (ok bool, at int64)
 }
 
@@ -69,9 +75,10 @@ type queue struct {
 	key         Key
 	first, last uint32
 	n           int
-	deficit     quota.Amount // what it saved, less than its first waiter costs unless that may not pass
+	deficit     quota.Amount // what it saved, less than the one costs that may pass, if any
 	prev, next  uint32       // in the ring
-	quantum     quota.Amount // while Next looks: 0 = does not pass
+	goes        uint32       // while Next looks: its waiter that may pass, 0 = none
+	quantum     quota.Amount // … and what a round gives it then
 }
 
 type waiter struct {
@@ -131,7 +138,7 @@ func (b *Backlog) push(w Waiter) {
 	q.n++
 	b.byTicket[w.Ticket] = at
 	b.await(at)
-	if q.first == at {
+	if b.looksAt(q, at) {
 		b.wake = 0 // it may be the one that may pass
 	}
 }
@@ -176,16 +183,18 @@ func (b *Backlog) Deadline() int64 {
 
 // leave takes out a waiter that does not go. What its key saved for it is not for
 // others: a large request that is given up would let all small ones behind it go at
-// once. The next one may be paid of it, as it has waited as long.
+// once. The dearest of those that are left may be paid of it, as it has waited as long.
 func (b *Backlog) leave(at uint32) Waiter {
-	q := &b.queues[b.waiters[at].queue]
-	head := q.first == at
+	queue := b.waiters[at].queue
+	q := &b.queues[queue]
+	n, looked := b.looks(q), b.looksAt(q, at)
 	w := b.take(at)
-	if head {
-		b.wake = 0 // another one is the first of its key
-	}
-	if head && q.n > 0 {
-		q.deficit = min(q.deficit, b.waiters[q.first].Cost)
+	switch {
+	case looked:
+		q.deficit = min(q.deficit, b.dearest(q))
+		b.wake = 0 // another one may be the one that may pass
+	case b.looks(q) > n:
+		b.wake = 0 // it moved up
 	}
 	return w
 }

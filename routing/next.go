@@ -7,9 +7,19 @@ import "github.com/quotashare/quotashare/quota"
 //
 // What is wanted is this, beginning where the last visit was:
 //
-//	for each key in turn whose first waiter may pass
+//	for each key in turn of which a waiter may pass: for the first of them
 //	    if its savings do not pay for it: a quantum, once in a visit
 //	    if they do: it goes, and the visit goes on
+//
+// Of a key that is the first waiter of each want, in their order. A key has one place
+// in the ring and one purse whoever of it goes, so that wanting many things brings it
+// no more than wanting one:
+//
+//	served = visits × quantum − saved, 0 ≤ saved < its dearest request
+//
+// What was saved for one that is not let pass any more is spent by those that are. It is
+// of the key's own visits, and to take it away would give it less than its part as often
+// as a rule comes and goes. A purse for each want would give it more.
 //
 // A costly request may need a billion rounds of it. So the rounds are counted for
 // each key instead, rounds × quantum ≥ what is missing; the key with the fewest goes,
@@ -41,15 +51,14 @@ type turn struct {
 // goOn serves the key whose visit it is from what it has left.
 func (b *Backlog) goOn(r Rules) (Waiter, bool) {
 	q := &b.queues[b.front]
-	head := &b.waiters[q.first].Waiter
-	if q.deficit < head.Cost {
+	if q.deficit < b.cheapest(q) {
 		return Waiter{}, false
 	}
-	if ok, _ := r.Passes(head); !ok {
+	goes, _ := b.candidate(q, r)
+	if goes == 0 || q.deficit < b.waiters[goes].Cost {
 		return Waiter{}, false
 	}
-	q.deficit -= head.Cost
-	return b.served(q), true
+	return b.pay(q, goes), true
 }
 
 // start is the key that is visited next: a visit in which the quantum is spent is
@@ -68,18 +77,16 @@ func (b *Backlog) find(r Rules) (best turn) {
 	at := b.start()
 	for position := range b.keys {
 		q := &b.queues[at]
-		head := &b.waiters[q.first].Waiter
-		ok, when := r.Passes(head)
-		if q.quantum = 0; ok {
+		goes, when := b.candidate(q, r)
+		q.goes, q.quantum, wake = goes, 0, min(wake, when)
+		if goes != 0 {
 			q.quantum = r.Quantum(q.key)
-			if rounds := q.rounds(head.Cost); best.at == 0 || rounds < best.rounds {
+			if rounds := q.rounds(b.waiters[goes].Cost); best.at == 0 || rounds < best.rounds {
 				best = turn{at, position, rounds}
 			}
 			if best.rounds == 0 {
 				return best
 			}
-		} else {
-			wake = min(wake, when)
 		}
 		at = q.next
 	}
@@ -118,20 +125,19 @@ func (b *Backlog) save(t turn) {
 	}
 }
 
-// serve makes the visit: the key's first waiter is paid and goes.
+// serve makes the visit: the key's waiter is paid and goes.
 func (b *Backlog) serve(t turn) Waiter {
 	q := &b.queues[t.at]
-	cost := b.waiters[q.first].Cost
-	b.front, b.given = t.at, q.deficit < cost
+	b.front, b.given = t.at, q.deficit < b.waiters[q.goes].Cost
 	if b.given {
 		q.deficit += quota.Amount(t.rounds+1) * q.quantum
 	}
-	q.deficit -= cost
-	return b.served(q)
+	return b.pay(q, q.goes)
 }
 
-// served takes the first of a key out, who was paid for.
-func (b *Backlog) served(q *queue) Waiter {
+// pay takes a waiter out, who is paid for.
+func (b *Backlog) pay(q *queue, at uint32) Waiter {
 	b.wake = 0
-	return b.take(q.first)
+	q.deficit -= b.waiters[at].Cost
+	return b.take(at)
 }

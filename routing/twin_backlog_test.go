@@ -38,21 +38,40 @@ func (b *slowBacklog) push(w routing.Waiter) {
 	x.waiters = append(x.waiters, w)
 }
 
+// firsts returns which of a key may be the one that goes: of 64 the first of each want.
+func (x *slowKey) firsts() (list []int) {
+	for i, w := range x.waiters[:min(64, len(x.waiters))] {
+		if !slices.ContainsFunc(x.waiters[:i], func(o routing.Waiter) bool { return o.Want == w.Want }) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// candidate returns which of a key may go, -1 when none may.
+func (x *slowKey) candidate(r routing.Rules) int {
+	for _, i := range x.firsts() {
+		if ok, _ := r.Passes(&x.waiters[i]); ok {
+			return i
+		}
+	}
+	return -1
+}
+
 func (b *slowBacklog) next(r routing.Rules) (routing.Waiter, bool) {
-	passes := func(x *slowKey) bool { ok, _ := r.Passes(&x.waiters[0]); return ok }
-	if !slices.ContainsFunc(b.ring, passes) {
+	if !slices.ContainsFunc(b.ring, func(x *slowKey) bool { return x.candidate(r) >= 0 }) {
 		return routing.Waiter{}, false
 	}
 	for {
 		x := b.ring[0]
-		if passes(x) {
-			if x.deficit < x.waiters[0].Cost && !b.given {
+		if i := x.candidate(r); i >= 0 {
+			if x.deficit < x.waiters[i].Cost && !b.given {
 				x.deficit += r.Quantum(x.key)
 				b.given = true
 			}
-			if x.deficit >= x.waiters[0].Cost {
-				x.deficit -= x.waiters[0].Cost
-				return b.take(x, 0), true
+			if x.deficit >= x.waiters[i].Cost {
+				x.deficit -= x.waiters[i].Cost
+				return b.take(x, i), true
 			}
 		}
 		b.ring, b.given = append(b.ring[1:], x), false
@@ -71,15 +90,21 @@ func (b *slowBacklog) take(x *slowKey, i int) routing.Waiter {
 	return w
 }
 
-// leave takes out a waiter that does not go.
+// leave takes out a waiter that does not go. When it might have, its key keeps of what
+// it saved as much as the dearest costs of those that may.
 func (b *slowBacklog) leave(t routing.Ticket) bool {
 	for _, x := range b.ring {
 		for i := range x.waiters {
 			if x.waiters[i].Ticket != t {
 				continue
 			}
-			if b.take(x, i); i == 0 && len(x.waiters) > 0 {
-				x.deficit = min(x.deficit, x.waiters[0].Cost)
+			looked := slices.Contains(x.firsts(), i)
+			if b.take(x, i); looked {
+				most := quota.Amount(0)
+				for _, i := range x.firsts() {
+					most = max(most, x.waiters[i].Cost)
+				}
+				x.deficit = min(x.deficit, most)
 			}
 			return true
 		}
@@ -118,8 +143,10 @@ func (b *slowBacklog) len() (n int) {
 func (b *slowBacklog) due(r routing.Rules) int64 {
 	due := int64(math.MaxInt64)
 	for _, x := range b.ring {
-		_, at := r.Passes(&x.waiters[0])
-		due = min(due, at)
+		for _, i := range x.firsts() {
+			_, at := r.Passes(&x.waiters[i])
+			due = min(due, at)
+		}
 		for _, w := range x.waiters {
 			due = min(due, w.Deadline)
 		}
