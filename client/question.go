@@ -51,6 +51,7 @@ type Decision struct {
 	Degraded     []string // what is wrong with the answer; without an answer, its Cause
 	Detail       string   // more about that
 	Dimensions   []questions.Dimension
+	Traffic      *questions.Traffic // with Explain, of a connection of a pool; else nil
 
 	ConnectionID string                     // that Route chose, and where the call is held
 	Candidates   []questions.RouteCandidate // of Route, in the order in which they are to be tried
@@ -146,6 +147,9 @@ func decision(q *questions.Question, r *questions.Reply) Decision {
 	}
 	if r.HasBinding {
 		d.Binding = &r.Binding
+	}
+	if r.HasTraffic {
+		d.Traffic = &r.Traffic
 	}
 	if r.ConnectionID != "" {
 		d.Hold.ConnectionID = r.ConnectionID

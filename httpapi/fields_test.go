@@ -153,6 +153,7 @@ func everyReply(q *questions.Question) questions.Reply {
 		}, {
 			Unit: quota.Percent, Window: quota.FiveHour, Mode: "generous",
 		}}
+		r.HasTraffic, r.Traffic = true, questions.Traffic{InFlight: 2, MaxConcurrent: 2, Waiting: 3, OldestMs: 1500, KeyWaiting: 1, KeyOldestMs: 200}
 	}
 	return r
 }

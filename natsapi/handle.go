@@ -238,8 +238,8 @@ func (s *Server) publishAll(c *call, replies []questions.Reply) error {
 	return err
 }
 
-// shorten leaves the dimensions and candidates out, and reports whether there were
-// any.
+// shorten leaves the dimensions, with what else explain shows, and the candidates out,
+// and reports whether there were any.
 func shorten(replies []questions.Reply, size int, limit int64) (shorter bool) {
 	for i := range replies {
 		r := &replies[i]
@@ -253,7 +253,7 @@ func shorten(replies []questions.Reply, size int, limit int64) (shorter bool) {
 				what = "dimensions and candidates"
 			}
 		}
-		r.Explained, r.Dimensions, r.Candidates = false, r.Dimensions[:0], r.Candidates[:0]
+		r.Explained, r.Dimensions, r.HasTraffic, r.Candidates = false, r.Dimensions[:0], false, r.Candidates[:0]
 		r.Detail = fmt.Sprintf("without %s: with them the answer has %d bytes and the broker takes %d", what, size, limit)
 		shorter = true
 	}

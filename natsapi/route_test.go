@@ -93,7 +93,7 @@ func TestWhatIsChosenIsTold(t *testing.T) {
 		m := r.route(fmt.Sprintf(`{"apiKeyId":"k","pool":"many","model":"now","explain":%v}`, explain))
 		replies, err := questions.ParseReplies(m.Data, wire.JSON)
 		r.must(err)
-		if got := &replies[0]; got.Err != nil || got.ConnectionID != "c" || len(got.Candidates) > 0 || !strings.HasPrefix(got.Detail, want) {
+		if got := &replies[0]; got.Err != nil || got.ConnectionID != "c" || len(got.Candidates) > 0 || got.HasTraffic || !strings.HasPrefix(got.Detail, want) {
 			t.Errorf("explained %v: %+v", explain, got)
 		}
 	}

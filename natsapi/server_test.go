@@ -88,7 +88,7 @@ func (d *echoing) Begin(qs []questions.Question, rs []questions.Reply, done func
 			q, r := &qs[i], &rs[i]
 			r.Allow, r.Reason, r.HTTPStatus, r.RequestID = true, "now", 200, q.RequestID
 			r.AsOf.Time = quota.MinInstant
-			r.Opened, r.Explained, r.Dimensions = q.Reserve, q.Explain, make([]questions.Dimension, 5)
+			r.Opened, r.Explained, r.HasTraffic, r.Dimensions = q.Reserve, q.Explain, q.Explain, make([]questions.Dimension, 5)
 			if q.Pool == "many" {
 				r.ConnectionID, r.Candidates = "c", make([]questions.RouteCandidate, 100)
 			}

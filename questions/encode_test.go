@@ -47,7 +47,8 @@ func blocked() *Reply {
 			{ConnectionID: "c:ü", Order: 2, Gate: "saturated", HasScore: true},
 			{ConnectionID: "d", Order: 3, Gate: "blocked"},
 		},
-		Explained: true,
+		Explained: true, HasTraffic: true,
+		Traffic: Traffic{InFlight: 3, MaxConcurrent: 4, Waiting: 5, OldestMs: 1200, KeyWaiting: 2, KeyOldestMs: 300},
 		Dimensions: []Dimension{
 			{
 				Unit: quota.Tokens, Window: quota.FiveHour, Limit: 100_000, Consumed: 50_001, Held: 500,
@@ -236,6 +237,9 @@ func drawReply(t *rapid.T) *Reply {
 		}
 		r.Candidates = append(r.Candidates, c)
 	}
+	if r.HasTraffic = flag.Draw(t, "traffic"); r.HasTraffic {
+		r.Traffic = drawTraffic(t)
+	}
 	if flag.Draw(t, "retry") {
 		r.RetryAfterMs, r.RetryAt = rapid.Int64Range(0, 1e12).Draw(t, "after"), instant.Draw(t, "at")
 	}
@@ -265,6 +269,16 @@ func drawReply(t *rapid.T) *Reply {
 		r.Dimensions = append(r.Dimensions, d)
 	}
 	return r
+}
+
+// drawTraffic draws what is shown whole: of an empty backlog nothing is.
+func drawTraffic(t *rapid.T) (x Traffic) {
+	number := rapid.Int64Range(0, MaxSeq)
+	x.InFlight, x.MaxConcurrent = number.Draw(t, "inFlight"), rapid.Int64Range(0, 3).Draw(t, "most")
+	if x.Waiting = rapid.Int64Range(0, 3).Draw(t, "waiting"); x.Waiting > 0 {
+		x.OldestMs, x.KeyWaiting, x.KeyOldestMs = number.Draw(t, "oldest"), number.Draw(t, "keyWaiting"), number.Draw(t, "keyOldest")
+	}
+	return x
 }
 
 func btoi(b bool) int {
@@ -314,6 +328,9 @@ func document(r *Reply) any {
 		}
 		doc["candidates"] = list
 	}
+	if r.HasTraffic {
+		trafficDocument(doc, &r.Traffic)
+	}
 	if r.RetryAt != 0 {
 		doc["retryAfterMs"], doc["retryAt"] = fmt.Sprint(r.RetryAfterMs), instantText(r.RetryAt)
 	}
@@ -335,6 +352,19 @@ func document(r *Reply) any {
 		doc["dimensions"] = list
 	}
 	return doc
+}
+
+func trafficDocument(doc object, x *Traffic) {
+	doc["inFlight"] = fmt.Sprint(x.InFlight)
+	if x.MaxConcurrent > 0 {
+		doc["maxConcurrent"] = fmt.Sprint(x.MaxConcurrent)
+	}
+	if x.Waiting > 0 {
+		doc["backlog"] = object{
+			"waiting": fmt.Sprint(x.Waiting), "oldestMs": fmt.Sprint(x.OldestMs),
+			"keyWaiting": fmt.Sprint(x.KeyWaiting), "keyOldestMs": fmt.Sprint(x.KeyOldestMs),
+		}
+	}
 }
 
 func candidateDocument(c RouteCandidate) object {

@@ -42,6 +42,9 @@ func appendJSON(dst []byte, r *Reply) []byte {
 		dst = jsonString(dst, `,"detail":`, r.Detail)
 	}
 	dst = jsonRoute(dst, r)
+	if r.HasTraffic {
+		dst = jsonTraffic(dst, &r.Traffic)
+	}
 	if r.showsDimensions() {
 		dst = jsonDimensions(dst, r.Dimensions)
 	}

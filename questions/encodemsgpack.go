@@ -29,6 +29,9 @@ func writeReply(w *wire.Writer, r *Reply) {
 	optionalStrings(w, "degraded", r.Degraded)
 	optionalString(w, "detail", r.Detail)
 	writeRoute(w, r)
+	if r.HasTraffic {
+		writeTraffic(w, &r.Traffic)
+	}
 	if r.showsDimensions() {
 		w.Name("dimensions")
 		w.Array()

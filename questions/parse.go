@@ -71,6 +71,7 @@ func (r *Reply) read(in wire.Reader) {
 	for _, c := range chosen {
 		r.Candidates = append(r.Candidates, readRouteCandidate(c))
 	}
+	r.HasTraffic = r.Traffic.read(in)
 	list, shown := in.Objects("dimensions", maxListed)
 	r.Explained = shown
 	for _, d := range list {

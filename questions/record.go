@@ -31,7 +31,7 @@ type Record struct {
 	PoolID       string // "" = the connection was in none
 	Process      string // that answered: small letters and digits
 	Question     Question
-	Reply        Reply // without dimensions and candidates
+	Reply        Reply // without dimensions, traffic and candidates
 }
 
 // MostIDs is how many of the first equal answers a record names, beside the last:
@@ -91,6 +91,7 @@ func Keep(q *Question, r *Reply) Record {
 	c.Question.Candidates = slices.Clone(q.Candidates) // whose texts are no parts of a message
 	c.Reply.Alternatives, c.Reply.Degraded = slices.Clone(r.Alternatives), slices.Clone(r.Degraded)
 	c.Reply.Dimensions, c.Reply.Explained, c.Reply.Candidates = nil, false, nil
+	c.Reply.Traffic, c.Reply.HasTraffic = Traffic{}, false
 	return c
 }
 

@@ -89,6 +89,8 @@ type Reply struct {
 	Candidates   []RouteCandidate // of a route, in their order
 	Dimensions   []Dimension      // none = not asked for, unless Explained
 	Explained    bool             // dimensions are shown even when there are none
+	Traffic      Traffic          // of an explained one
+	HasTraffic   bool             // it is about a connection of a pool
 	Opened       bool             // it opened a hold, where none of the request was open; is not sent
 }
 
