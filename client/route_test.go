@@ -54,8 +54,13 @@ func TestARouteWaitsForRoom(t *testing.T) {
 	c, _ := e.client(nil)
 	q := RouteQuestion{APIKeyID: "alice", Candidates: []questions.Candidate{{ConnectionID: "c"}}, Estimate: Amounts{Tokens: 1}}
 	first := route(t, c, q)
-	if d := route(t, c, q); d.Allow || d.Reason != "capacity" || d.Status != 429 {
+	if d := route(t, c, q); d.Allow || d.Reason != "capacity" || d.Status != 429 || d.Traffic != nil {
 		t.Errorf("without a wait: %+v", d)
+	}
+	explained := q
+	explained.Explain = true
+	if d := route(t, c, explained); d.Traffic == nil || *d.Traffic != (questions.Traffic{InFlight: 1, MaxConcurrent: 1}) {
+		t.Errorf("explained: %+v of %+v", d.Traffic, d)
 	}
 	q.MaxWait = 20 * time.Second
 	second := make(chan Decision, 1)

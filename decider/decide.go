@@ -229,7 +229,10 @@ func (e *Engine) answer(q *questions.Question, a *projector.Asked, to *projector
 	}
 	d = a.Facts.Decide(a.Now)
 	if q.Routed() {
-		chosen(to, a, r, &d)
+		chosen(to, r)
+		comeBack(to.FreeAt, a.Now, &d)
+	} else {
+		comeBack(a.FreeAt, a.Now, &d)
 	}
 	if r.DecisionID == "" {
 		r.DecisionID = e.ids.next()
@@ -254,6 +257,7 @@ func (e *Engine) answer(q *questions.Question, a *projector.Asked, to *projector
 		r.Explained = true
 		if a.Pool != nil {
 			r.Dimensions = a.Facts.Explain(d.Connection, a.Now, r.Dimensions)
+			r.Traffic, r.HasTraffic = a.Traffic(d.Connection), true
 		}
 	}
 	return d

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/questions"
 )
 
 // TestTimeAlone: nothing happens in the log but what is written because time goes by,
@@ -48,9 +49,13 @@ func TestWhoComesLaterIsToldOfThoseBefore(t *testing.T) {
 	ends := r.current.Load().state.Holds().FirstEnd
 	let := r.routing(second)
 	r.awaitQueue("alice:1")
-	got := r.route(impatient("3"))
-	if got.Allow || got.RetryAt != ends+60_000 || !strings.Contains(got.Message, "in 1 min") {
-		t.Errorf("again at %d and %q, want %d", got.RetryAt, got.Message, ends+60_000)
+	decide := held("3")
+	decide.ConnectionID = "a"
+	for what, q := range map[string]questions.Question{"route": impatient("3"), "decide": decide} {
+		got := r.route(q)
+		if got.Allow || got.RetryAt != ends+60_000 || got.RetryAfterMs != got.RetryAt-got.AsOf.Time || !strings.Contains(got.Message, "in 1 min") {
+			t.Errorf("%s: again at %d and %q, want %d", what, got.RetryAt, got.Message, ends+60_000)
+		}
 	}
 	r.release("alice", "1")
 	came(t, let, "its turn")

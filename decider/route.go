@@ -25,17 +25,21 @@ func wrongRoute(q *questions.Question, a *projector.Asked, v *view) *questions.E
 	return &questions.Error{Code: questions.CodeInvalid, Message: message}
 }
 
-// chosen fills in what a choice says beside the verdict. For want of room, the time to
-// come back is when there is some that nobody waits for.
-func chosen(to *projector.Route, a *projector.Asked, r *questions.Reply, d *fairshare.Answer) {
+// chosen fills in what a choice says beside the verdict.
+func chosen(to *projector.Route, r *questions.Reply) {
 	r.ConnectionID = to.ConnectionID
 	r.Candidates = append(r.Candidates[:0], to.Candidates...)
+}
+
+// comeBack makes the time to come back after a block for want of room that at which
+// there is some that nobody waits for; 0 = the rules have said it.
+func comeBack(freeAt, now int64, d *fairshare.Answer) {
 	switch {
-	case d.Reason != fairshare.Capacity || to.FreeAt == 0:
-	case to.FreeAt == routing.Never:
+	case d.Reason != fairshare.Capacity || freeAt == 0:
+	case freeAt == routing.Never:
 		d.RetryMs = -1
 	default:
-		d.RetryMs = max(to.FreeAt-a.Now, 1)
+		d.RetryMs = max(freeAt-now, 1)
 	}
 }
 

@@ -51,6 +51,7 @@ func (s *State) gatherHold(e *events.Event, n *identity, a *Asked, explain bool)
 		APIKeyID: e.APIKeyID, ConnectionID: e.ConnectionID, Model: e.Model, Estimate: e.Cost, Reserve: true, Explain: explain,
 	}
 	s.gather(&q, a, a, n.request)
+	s.lookAhead(&q, a, a)
 	a.forgetShared()
 }
 

@@ -180,6 +180,7 @@ func (s *routeStory) answers(out *strings.Builder) {
 
 func (s *routeStory) answer(x *projector.Expected) string {
 	a, r := x.Asked.Facts.Decide(x.Asked.Now), &x.Route
+	free := max(r.FreeAt, x.Asked.FreeAt)
 	switch {
 	case x.Asked.UnknownPool:
 		return "there is no such pool"
@@ -196,10 +197,10 @@ func (s *routeStory) answer(x *projector.Expected) string {
 		out += " though " + a.Reason.String()
 	}
 	switch {
-	case r.FreeAt == routing.Never:
+	case free == routing.Never:
 		out += ", room never by itself"
-	case r.FreeAt != 0:
-		out += ", room at " + clock(r.FreeAt)
+	case free != 0:
+		out += ", room at " + clock(free)
 	case a.Reason.Blocks() && a.RetryMs >= 0:
 		out += ", again at " + clock(x.Asked.Now+a.RetryMs)
 	}

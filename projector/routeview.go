@@ -5,7 +5,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/quotashare/quotashare/fairshare"
 	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/routing"
 )
 
 // choosers are those of readers.
@@ -85,12 +87,9 @@ func (s *State) backlogs() (list []BacklogStats) {
 	for _, l := range s.routes.busy {
 		from := len(list)
 		for t := range l.backlog.Turns() {
-			b := BacklogStats{Pool: l.pool.doc.ID, APIKeyID: s.names.id(ref(t.Key)), Waiting: t.Waiting}
-			for w := range l.backlog.Waiting(t.Key) {
-				b.Since = w.Arrived
-				break
-			}
-			list = append(list, b)
+			list = append(list, BacklogStats{
+				Pool: l.pool.doc.ID, APIKeyID: s.names.id(ref(t.Key)), Waiting: t.Waiting, Since: l.since(t.Key),
+			})
 		}
 		slices.SortFunc(list[from:], func(a, b BacklogStats) int { return strings.Compare(a.APIKeyID, b.APIKeyID) })
 	}
@@ -127,4 +126,22 @@ func (s *State) flights() (list []flights) {
 		}
 	}
 	return list
+}
+
+// lookAhead finds out when a question that lacks only a place on its connection has
+// one, should others wait for one in the pool's backlog: those go first, as they do
+// before a route that does not wait.
+func (s *State) lookAhead(q *questions.Question, a, first *Asked) {
+	r := &a.reader
+	if a.verdictOnly || !q.Reserve || q.ConnectionID == "" || r.p == nil || r.p.lane.backlog.Len() == 0 {
+		return
+	}
+	if v := a.Facts.Judge(a.Now); v.Reason != fairshare.Capacity || v.Scope != fairshare.ScopeConnection {
+		return
+	}
+	_, at := s.asked(q)
+	c := &r.p.doc.Connections[at]
+	rooms := routing.Rooms(r.endsAfter(r.p.conns[at], c.ConnectionID, a.Now), c.MaxConcurrent)
+	first.outlook.open = true
+	a.FreeAt = first.outlook.freeAt(a.Now, rooms, serving{s: s, l: r.p.lane})
 }

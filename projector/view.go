@@ -184,15 +184,22 @@ type Asked struct {
 	HeldLater bool
 	// UnknownPool is set when the question names a pool that there is not.
 	UnknownPool bool
+	// FreeAt is, when the question lacks only a place on its connection and others
+	// wait for one, the first instant at which there is one that nobody waits for,
+	// epoch ms; routing.Never when time alone brings none, 0 when that is not why.
+	FreeAt      int64
 	reader      reader
 	places      []int64 // when each connection of the pool has one, as fairshare.Question says
 	verdictOnly bool    // nobody wants to know when a block ends
 	locals      *Locals // nil = none count, as at a hold's place in the log
 	roomIsKept  bool    // for the hold, for it waits
 	notBefore   int64   // it cannot be held before
+	traffic     traffic // of an explained one
 	// Of the first question: shared by all of one Gather.
 	unlisted   unlisted
 	attributed attributed
+	queue      queue
+	outlook    outlook
 }
 
 // Gather takes in what the questions depend on, all from one state, whose
@@ -214,6 +221,7 @@ func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq 
 			request = requestOf(qs[i].APIKeyID, qs[i].RequestID)
 		}
 		s.gather(&qs[i], &into[i], &into[0], request)
+		s.lookAhead(&qs[i], &into[i], &into[0])
 	}
 	if len(into) > 0 {
 		into[0].forgetShared()
@@ -225,7 +233,7 @@ func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq 
 func (a *Asked) begin(s *State, now int64, locals *Locals) {
 	rules := &s.settings.doc
 	a.Now, a.HoldTTLMs, a.MaxLagMs, a.SampleRate = now, rules.HoldTTLMs(), rules.MaxLagMs(), rules.DecisionSampleRate()
-	a.locals, a.verdictOnly, a.roomIsKept, a.notBefore = locals, false, false, 0
+	a.locals, a.verdictOnly, a.roomIsKept, a.notBefore, a.FreeAt = locals, false, false, 0, 0
 }
 
 // CountsLocals reports whether there are holds that the log does not have, which
@@ -233,7 +241,9 @@ func (a *Asked) begin(s *State, now int64, locals *Locals) {
 func (a *Asked) CountsLocals() bool { return a.locals != nil }
 
 // forgetShared forgets what is good for one state only.
-func (a *Asked) forgetShared() { a.unlisted.pool, a.attributed = nil, attributed{} }
+func (a *Asked) forgetShared() {
+	a.unlisted.pool, a.attributed, a.queue, a.outlook = nil, attributed{}, queue{}, outlook{}
+}
 
 // gather takes in what one question depends on. Of one that reserves, the open
 // hold of the request is not counted.
@@ -260,6 +270,9 @@ func (s *State) gather(q *questions.Question, a, first *Asked, request idHash) {
 	}
 	a.reader.locals, a.reader.asker, a.reader.request = a.locals, q.APIKeyID, request
 	s.gatherFacts(q, a, conn, allocation)
+	if q.Explain && p != nil {
+		a.gatherTraffic(first, conn)
+	}
 }
 
 // gatherFacts takes in what the question depends on; the reader says whose.

@@ -32,7 +32,7 @@ type decideCmd struct {
 	MinSeq     uint64         `placeholder:"SEQ" help:"Answer from a state that includes this event."`
 	MaxWait    *time.Duration `placeholder:"TIME" help:"How long to wait for that, and then for the verdict on a hold; 100ms."`
 	Preview    bool           `help:"Ask without a trace: nothing is held, counted or logged."`
-	Explain    bool           `help:"Show every dimension; implies --json."`
+	Explain    bool           `help:"Show every dimension, what is in flight on the connection and who waits in its pool; implies --json."`
 	JSON       bool           `name:"json" help:"Print the answer as it came."`
 	server     `embed:"" group:"Configuration"`
 }

@@ -28,7 +28,7 @@ type routeCmd struct {
 	MinSeq      uint64         `placeholder:"SEQ" help:"Answer from a state that includes this event."`
 	MaxWait     *time.Duration `placeholder:"TIME" help:"How long to wait for room; 100ms."`
 	Preview     bool           `help:"Choose without a trace: nothing is held, counted or logged."`
-	Explain     bool           `help:"Show every dimension; implies --json."`
+	Explain     bool           `help:"Show every dimension, what is in flight on the connection and who waits in its pool; implies --json."`
 	JSON        bool           `name:"json" help:"Print the answer as it came."`
 	server      `embed:"" group:"Configuration"`
 }
