@@ -36,6 +36,10 @@ var Boundaries = []Boundary{
 	{"projector/memstore", words("projector"), "a store knows records, not what they mean"},
 	{"projector/pebblestore", words("projector"), "a store knows records, not what they mean"},
 	{"projector/jetsource", words("events", "projector"), "the source reads messages, not what is in them"},
+	{"replay", words(
+		"quota", "wire", "events", "plans", "fairshare", "questions", "usage", "projector", "projector/memstore", "projector/pebblestore", "projector/jetsource",
+		"snapshots", "snapshots/snapdir", "snapshots/projected", "ingest",
+	), "it folds again what others folded, by the same code, and serves nobody"},
 	{"projector/storetest", words("projector", "events", "wire", "quota"), "one suite for every store, so none is known here"},
 	{"natsapi", words("questions", "wire"), "a door carries questions and judges nothing"},
 	{"client", words("quota", "wire", "events", "questions", "saturation", "dialect"), "gateways of others are built with it, and it brings the forms along and no engine"},

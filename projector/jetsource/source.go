@@ -113,7 +113,8 @@ func (s *Source) next(ctx context.Context) (projector.Messages, error) {
 		if err := s.connect(ctx); err != nil {
 			return projector.Messages{}, err
 		}
-		return projector.Messages{Pending: s.pending}, nil
+		// What was read to verify, and is to be folded, is still to come.
+		return projector.Messages{Pending: s.pending + uint64(len(s.session.back))}, nil
 	}
 	s.list = s.list[:0]
 	if err := s.session.take(ctx, &s.list, &s.pending); err != nil {

@@ -1,0 +1,59 @@
+package replay
+
+import (
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/projector"
+)
+
+// verdicts tell what the fold says of holds.
+type verdicts struct {
+	state   *projector.State
+	explain bool
+	told    func(*projector.Expected) // nil = nobody wants to know
+	waiting []*projector.Expected     // of the run
+}
+
+func (v *verdicts) of(s *projector.State) { v.state = s }
+
+// Expect makes the player tell the verdict on every hold that it folds from now on,
+// as the engine had it that wrote the hold: after the run in which the fold gave it,
+// which is a later one for a request that waited for room. A hold that the log has
+// twice, or that is no event, has no verdict of its own. With explain the facts are
+// those of a question to be explained.
+//
+// The fold gives no verdict on what waited already when the snapshot was taken.
+func (p *Player) Expect(explain bool, told func(*projector.Expected)) {
+	p.explain, p.told = explain, told
+	p.state.OnJudged = func(list []*projector.Expected) {
+		for _, x := range list {
+			told(x)
+		}
+	}
+}
+
+// expect announces the holds of a message.
+func (v *verdicts) expect(m *events.Message) {
+	if v.told == nil || m.Subject != events.Hold.String() {
+		return
+	}
+	for _, it := range events.Decode(m, nil) {
+		if it.Err != nil || it.Event.Kind != events.Hold {
+			continue
+		}
+		x := &projector.Expected{ID: it.Event.ID}
+		x.Question.Explain = v.explain
+		if v.state.Expect(x) {
+			v.waiting = append(v.waiting, x)
+		}
+	}
+}
+
+// settle forgets those that the fold did not take: no verdict will come of a hold
+// that it had seen before.
+func (v *verdicts) settle() {
+	for _, x := range v.waiting {
+		v.state.Unexpect(x)
+	}
+	clear(v.waiting)
+	v.waiting = v.waiting[:0]
+}
