@@ -30,6 +30,8 @@ var Boundaries = []Boundary{
 	{"snapshots", nil, "a file of records is believed without knowing what they mean"},
 	{"snapshots/retention", words("quota"), "what may be deleted follows from ages and positions, and others delete it"},
 	{"snapshots/snapdir", words("snapshots"), "a directory keeps files, and which are still needed others know"},
+	{"snapshots/objects", words("snapshots", "snapshots/snapdir"), "the broker keeps files as a directory does, and which are still needed others know"},
+	{"snapshots/lease", nil, "who has it does not depend on what for"},
 	{"snapshots/projected", words("projector", "snapshots", "snapshots/snapdir"), "a state is saved and put back as records, and when, others know"},
 	{"sim/model", words("quota", "events", "plans"), "a model that shares code with what it judges agrees with its mistakes"},
 	{"sim", words("quota", "wire", "events", "plans", "questions", "projector", "projector/memstore", "sim/model"), "all is real but the world around it"},
