@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,7 +33,17 @@ type Options struct {
 	// Settings are what the program was told; those of origin Environment are
 	// brought into the log once the state has caught up.
 	Settings plans.Settings
-	Log      *slog.Logger
+	// SnapshotDir is where snapshots of the state are kept, "" = none are.
+	SnapshotDir string
+	// SnapshotInterval is how often one is taken by itself, if anything was folded
+	// since; 0 = never.
+	SnapshotInterval time.Duration
+	// SnapshotKeep is how many of the newest are kept.
+	SnapshotKeep int
+	// Step, when set, is called before each step that changes what lasts, by the
+	// goroutine that is about to make it. Tests end the process there.
+	Step func(name string)
+	Log  *slog.Logger
 }
 
 // DefaultPurgeAge is the age below which the log forgets no usage.
@@ -53,8 +64,10 @@ type Engine struct {
 	holds   *holdWriter
 	waiters *waiters
 	due     *dueWriter
-	locals  projector.Locals // what counts while the log takes no holds
-	locally sync.Mutex       // one at a time judges by them what it adds to them
+	// snapshots are what a state can begin from, and those who take them.
+	snapshots *snapshotKeeper
+	locals    projector.Locals // what counts while the log takes no holds
+	locally   sync.Mutex       // one at a time judges by them what it adds to them
 	// decisions are what was answered, for the decision log and those who watch.
 	decisions       *decisions
 	changeDecisions func(*decisionsWriter) // nil but in tests
@@ -81,6 +94,7 @@ func New(o Options) (*Engine, error) {
 	e.writing = make(chan struct{}, 1)
 	e.decisions = newDecisions(e.Process())
 	e.server = natsapi.New(natsapi.Config{Conn: o.Conn, Decider: e, Version: o.Version, Logger: o.Log})
+	e.snapshots = newSnapshotKeeper(e)
 	e.metrics = newMetrics(e)
 	e.holds, e.waiters, e.due = newHoldWriter(e), newWaiters(e), newDueWriter(e)
 	return e, nil
@@ -135,19 +149,30 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
+// unusable are the causes for which a store is not folded on.
+var unusable = []error{projector.ErrLogChanged, projector.ErrCorrupt, projector.ErrVersion, errOvertaken}
+
+// step tells the tests what lasts next.
+func (e *Engine) step(name string) {
+	if e.o.Step != nil {
+		e.o.Step(name)
+	}
+}
+
 // setAside moves a store that must not be folded on out of the way, and
 // reports whether it did.
 func (e *Engine) setAside(cause error) bool {
-	stale := errors.Is(cause, projector.ErrLogChanged)
-	if !stale && !errors.Is(cause, projector.ErrCorrupt) && !errors.Is(cause, projector.ErrVersion) {
+	if !slices.ContainsFunc(unusable, func(err error) bool { return errors.Is(cause, err) }) {
 		return false
 	}
 	e.metrics.rebuilds.Inc()
 	aside := e.o.Dir + ".aside"
-	e.o.Log.Warn("setting the store aside and rebuilding the state from the log", "cause", cause, "kept", aside)
+	e.o.Log.Warn("setting the store aside and rebuilding the state from the log, from a snapshot on if one fits", "cause", cause, "kept", aside)
 	// Only the newest is kept: it is evidence, not data.
-	err := errors.Join(os.RemoveAll(aside), os.Rename(e.o.Dir, aside))
-	if err != nil {
+	e.step("set aside: remove the one before")
+	err := os.RemoveAll(aside)
+	e.step("set aside: rename")
+	if err = errors.Join(err, os.Rename(e.o.Dir, aside)); err != nil {
 		e.o.Log.Error("cannot set the store aside", "err", err)
 		return false
 	}
@@ -164,7 +189,7 @@ func (e *Engine) project(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	state, err := projector.Load(store)
+	state, err := e.snapshots.load(ctx, store)
 	if err != nil {
 		return err
 	}
@@ -198,10 +223,14 @@ func (e *Engine) project(ctx context.Context) (err error) {
 	g.Go(func() error { return outbox.run(gctx) })
 	g.Go(func() error { return environment.run(gctx, p) })
 	g.Go(func() error { return e.due.run(gctx, p) })
+	g.Go(func() error { return e.snapshots.run(gctx, p) })
 	g.Go(func() error { return e.serve(gctx, p) })
 	err = g.Wait()
 	state.ExpectNoMore()
 	e.waiters.hurry()
+	if errors.Is(err, projector.ErrLogChanged) {
+		e.snapshots.refused.otherLog(p.loop.Applied())
+	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
 	}

@@ -3,6 +3,7 @@ package decider
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/fairshare"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
@@ -45,7 +46,7 @@ func newMetrics(e *Engine) *Metrics {
 	for r := range m.byReason {
 		m.byReason[r] = m.answers.WithLabelValues(fairshare.Reason(r).String())
 	}
-	m.closed = m.answers.WithLabelValues(reasonDegraded)
+	m.closed = m.answers.WithLabelValues(answers.Degraded)
 	return m
 }
 
@@ -54,7 +55,7 @@ func (e *Engine) Metrics() *Metrics { return e.metrics }
 
 // count counts an answer that was judged so.
 func (m *Metrics) count(judged fairshare.Reason, r *questions.Reply) {
-	if r.Reason == reasonDegraded {
+	if r.Reason == answers.Degraded {
 		m.closed.Inc()
 	} else {
 		m.byReason[judged].Inc()
@@ -92,6 +93,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.refused.Collect(ch)
 	m.engine.due.written.Collect(ch)
 	m.rebuilds.Collect(ch)
+	m.engine.snapshots.figures.collect(ch, m.engine.now())
 	var counts projector.Counts
 	var seq uint64
 	var lag int64

@@ -64,23 +64,23 @@ type restorer struct {
 // anything leaves a position of 0; it goes in the first batch, as records beside it
 // would be taken for a state.
 func (r *restorer) begin() error {
-	if _, _, ok, err := PositionOf(r.into); err != nil || ok {
-		return errors.Join(err, notEmpty(ok))
+	pos, _, ok, err := PositionOf(r.into)
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	if ok {
+		return fmt.Errorf("restore: the store was folded up to message %d: restore into an empty one", pos.Seq)
 	}
 	if err := r.into.Scan([]byte{0}, []byte{0xff}, func(key, _ []byte) error {
-		return notEmpty(key[0] != tagPosition)
+		if key[0] == tagPosition {
+			return nil
+		}
+		return corrupt("record without a position", key)
 	}); err != nil {
-		return err
+		return fmt.Errorf("restore: %w", err)
 	}
 	r.batch = r.into.NewBatch()
 	return r.batch.Delete([]byte{tagPosition})
-}
-
-func notEmpty(is bool) error {
-	if !is {
-		return nil
-	}
-	return errors.New("restore: the store has records already: restore into an empty one")
 }
 
 func (r *restorer) copy(ctx context.Context, from Records) error {

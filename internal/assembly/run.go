@@ -103,6 +103,7 @@ func (r *run) follow(ctx context.Context, listener net.Listener, l *logOf, d *do
 	engine, err := decider.New(decider.Options{
 		Conn: l.conn, Dir: filepath.Join(r.cfg.DataDir, "state"), Version: program.Version, PurgeAge: r.purgeAge(),
 		Settings: settings, Log: r.log,
+		SnapshotDir: filepath.Join(r.cfg.DataDir, "snapshots"), SnapshotInterval: r.cfg.SnapshotInterval, SnapshotKeep: r.cfg.SnapshotKeep,
 	})
 	if err != nil {
 		return err

@@ -118,3 +118,13 @@ func (d *Dir) Header(seq uint64) (h snapshots.Header, err error) {
 	h, err = header(f, seq)
 	return h, errors.Join(err, f.Close())
 }
+
+// Size returns how many bytes the file of a snapshot has.
+func (d *Dir) Size(seq uint64) (n int64, err error) {
+	f, err := d.o.FS.Open(d.path(nameOf(seq)))
+	if err != nil {
+		return 0, err
+	}
+	n, err = f.Seek(0, io.SeekEnd)
+	return n, errors.Join(err, f.Close())
+}
