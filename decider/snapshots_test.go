@@ -77,8 +77,3 @@ func TestAnEmptyStoreBeginsFromASnapshot(t *testing.T) {
 		t.Errorf("the digest is %s, and that of a fold from the start %s", got, want)
 	}
 }
-
-var (
-	_ = slog.LevelInfo
-	_ = time.Second
-)
