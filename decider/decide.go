@@ -10,22 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/fairshare"
-	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
-	"github.com/quotashare/quotashare/quota"
 )
-
-// The values of degraded in a reply.
-const (
-	degradedLag    = "lag"     // the state is older than maxLag
-	degradedMinSeq = "min-seq" // minSeq was not folded in time
-)
-
-// reasonDegraded is the reason of a block that only the engine's own state
-// explains.
-const reasonDegraded = "degraded"
 
 // Applied implements natsapi.Decider.
 func (e *Engine) Applied() uint64 {
@@ -37,10 +26,10 @@ func (e *Engine) Applied() uint64 {
 
 // scratch is what a call of Decide works with.
 type scratch struct {
-	asked  []projector.Asked
-	routes []projector.Route
-	alone  [1]questions.Question
-	text   []byte
+	asked   []projector.Asked
+	routes  []projector.Route
+	alone   [1]questions.Question
+	replies answers.Scratch
 }
 
 // room makes room for n questions.
@@ -139,8 +128,8 @@ func (e *Engine) look(p *projection, qs []questions.Question, rs []questions.Rep
 	defer s.keep(len(qs))
 	s.room(len(qs))
 	clock := e.now()
-	view := view{seq: gather(p, qs, clock, s)}
-	view.behind, view.silent = p.loop.Lag(clock)
+	view := answers.View{Seq: gather(p, qs, clock, s)}
+	view.Behind, view.Silent = p.loop.Lag(clock)
 	var list reserving
 	for i := range qs {
 		q, a, r := &qs[i], &s.asked[i], &rs[i]
@@ -153,8 +142,8 @@ func (e *Engine) look(p *projection, qs []questions.Question, rs []questions.Rep
 			x.fill(q, r, a)
 			list.add(x)
 		default:
-			if q.Reserve && r.Err == nil && r.Reason != reasonDegraded && a.CountsLocals() {
-				r.Degraded = append(r.Degraded, degradedNoHold) // the log takes none, or did not a moment ago
+			if q.Reserve && r.Err == nil && r.Reason != answers.Degraded && a.CountsLocals() {
+				r.Degraded = append(r.Degraded, answers.NoHold) // the log takes none, or did not a moment ago
 			}
 			e.note(q, a, r, &d, questions.FromView)
 		}
@@ -179,13 +168,6 @@ func gather(p *projection, qs []questions.Question, clock int64, s *scratch) (se
 	return seq
 }
 
-// view is what all answers of one call share.
-type view struct {
-	seq            uint64
-	behind, silent int64 // see projector.Loop.Lag
-	folded         bool  // it is the fold's verdict, and true at its place however late it comes
-}
-
 // await waits until what the questions name is folded, each as long as it allows
 // from now on.
 func (e *Engine) await(ctx context.Context, p *projection, qs []questions.Question) {
@@ -205,62 +187,10 @@ func (e *Engine) await(ctx context.Context, p *projection, qs []questions.Questi
 	}
 }
 
-// unanswerable says why there is no answer, nil when there is one.
-func unanswerable(q *questions.Question, a *projector.Asked, v *view) *questions.Error {
-	switch {
-	case q.Route != "":
-		return wrongRoute(q, a, v)
-	case a.UnknownPool:
-		return &questions.Error{Code: questions.CodeInvalid, Message: "pool: there is no pool " + strconv.Quote(q.Pool) + "; list the pools for their ids"}
-	case q.At != 0 && (a.HeldLater || a.Facts.Later(q.At)):
-		return &questions.Error{Code: questions.CodeAtTooOld, Message: "at: the state has moved on beyond that time; a replay of the log can answer for it"}
-	}
-	return nil
-}
-
 // answer fills in the reply to one question, and returns what the rules gave; to is the
 // choice, of a question that wants one.
-func (e *Engine) answer(q *questions.Question, a *projector.Asked, to *projector.Route, r *questions.Reply, v *view, s *scratch) (d fairshare.Answer) {
-	if r.Err == nil {
-		r.Err = unanswerable(q, a, v)
-	}
-	if r.Err != nil {
-		return d
-	}
-	d = a.Facts.Decide(a.Now)
-	if q.Routed() {
-		chosen(to, r)
-		comeBack(to.FreeAt, a.Now, &d)
-	} else {
-		comeBack(a.FreeAt, a.Now, &d)
-	}
-	if r.DecisionID == "" {
-		r.DecisionID = e.ids.next()
-	}
-	r.RequestID = q.RequestID
-	if q.Reserve && r.RequestID == "" {
-		r.RequestID = r.DecisionID
-	}
-	r.AsOf = questions.AsOf{Seq: v.seq, Time: a.Now, LagMs: v.behind}
-	e.judged(r, a, &d, s)
-	if q.Routed() && to.PoolDeleted {
-		r.Message = "Pool " + strconv.Quote(q.Pool) + " was deleted while the request waited for a place in it (decision " + r.DecisionID + ")"
-	}
-	if v.seq < q.MinSeq {
-		r.Degraded = append(r.Degraded, degradedMinSeq)
-	}
-	if !v.folded && max(v.behind, v.silent) > a.MaxLagMs {
-		r.Degraded = append(r.Degraded, degradedLag)
-		closeIfDegraded(r, a.Pool, "has a state too old to decide")
-	}
-	if q.Explain {
-		r.Explained = true
-		if a.Pool != nil {
-			r.Dimensions = a.Facts.Explain(d.Connection, a.Now, r.Dimensions)
-			r.Traffic, r.HasTraffic = a.Traffic(d.Connection), true
-		}
-	}
-	return d
+func (e *Engine) answer(q *questions.Question, a *projector.Asked, to *projector.Route, r *questions.Reply, v *answers.View, s *scratch) fairshare.Answer {
+	return answers.Make(q, a, to, r, v, e.ids.next, &s.replies)
 }
 
 // note counts an answer, and records it; index is the place of the hold's event
@@ -272,43 +202,6 @@ func (e *Engine) note(q *questions.Question, a *projector.Asked, r *questions.Re
 	}
 	e.metrics.count(d.Reason, r)
 	e.record(q, a, r, d.Connection, index)
-}
-
-// judged fills in what the judgement says.
-func (e *Engine) judged(r *questions.Reply, a *projector.Asked, d *fairshare.Answer, s *scratch) {
-	r.Allow, r.WouldBlock = d.Allowed(), d.WouldBlock()
-	r.Reason = d.Reason.String()
-	r.Deprioritize, r.ScoreFactor = d.Deprioritize, d.ScoreFactor
-	r.HTTPStatus = 200
-	r.Scope = string(d.Scope)
-	if d.Reason.Blocks() && d.RetryMs >= 0 {
-		r.RetryAfterMs, r.RetryAt = d.RetryMs, a.Now+d.RetryMs
-	}
-	r.Binding.Unit, r.Binding.Window, r.Binding.Model, r.HasBinding = a.Facts.Binding(d.Verdict)
-	for _, i := range d.Alternatives {
-		r.Alternatives = append(r.Alternatives, a.Pool.Connections[i].ConnectionID)
-	}
-	if !r.Allow {
-		r.HTTPStatus = 429
-		s.text = a.Facts.AppendMessage(s.text[:0], d, a.Now, r.DecisionID)
-		r.Message = string(s.text)
-	}
-}
-
-// closeIfDegraded blocks an answer that would let pass, where the pool says
-// that an engine with that trouble must not. Mode observe never blocks. The pool's other
-// connections would be blocked as well, so none is an alternative.
-func closeIfDegraded(r *questions.Reply, p *plans.Pool, trouble string) {
-	if p == nil || p.OnDegraded != plans.Closed || p.Mode != plans.Enforce {
-		return
-	}
-	r.Alternatives = r.Alternatives[:0]
-	if !r.Allow {
-		return
-	}
-	r.Allow, r.Deprioritize, r.ScoreFactor, r.ConnectionID = false, false, quota.RatioOne, ""
-	r.Reason, r.HTTPStatus = reasonDegraded, 503
-	r.Message = "The quota engine " + trouble + " for provider " + p.Provider + "; try again shortly (decision " + r.DecisionID + ")"
 }
 
 // decisionIDs gives every decision an id: eight characters of the process, a

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/fairshare"
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/ingest"
@@ -224,7 +225,7 @@ func TestSampling(t *testing.T) {
 
 // TestReasonsAreThoseOfTheRules: what callers may filter by is what there is.
 func TestReasonsAreThoseOfTheRules(t *testing.T) {
-	all := []string{reasonDegraded}
+	all := []string{answers.Degraded}
 	for reason := range fairshare.Suspended + 1 {
 		all = append(all, reason.String())
 	}

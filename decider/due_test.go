@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/questions"
 )
@@ -70,7 +71,7 @@ func TestWhoWaitsAtTheEndIsAnswered(t *testing.T) {
 	answer := a.routing(routed("2"))
 	b.awaitQueue("alice:1")
 	a.stop()
-	if got, _ := came(t, answer, "the end"); got.Allow || got.Reason != "capacity" || !slices.Equal(got.Degraded, []string{degradedNoHold}) {
+	if got, _ := came(t, answer, "the end"); got.Allow || got.Reason != "capacity" || !slices.Equal(got.Degraded, []string{answers.NoHold}) {
 		t.Errorf("answered %+v", got)
 	}
 	b.awaitQueue()

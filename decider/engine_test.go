@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 
+	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/plans"
@@ -192,7 +193,7 @@ func TestMinSeqIsWaitedFor(t *testing.T) {
 	seq := r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
 	q := aboutAlice
 	q.MinSeq, q.MaxWaitMs = seq+1, 1
-	if got := r.ask(q); len(got.Degraded) != 1 || got.Degraded[0] != degradedMinSeq || got.AsOf.Seq != seq {
+	if got := r.ask(q); len(got.Degraded) != 1 || got.Degraded[0] != answers.MinSeq || got.AsOf.Seq != seq {
 		t.Errorf("a sequence that does not come: degraded %v as of %d", got.Degraded, got.AsOf.Seq)
 	}
 	answer := make(chan questions.Reply, 1)
@@ -235,7 +236,7 @@ func TestSilenceOfTheLogIsSaid(t *testing.T) {
 			t.Errorf("%s: alternatives %v", c.name, got.Alternatives)
 		}
 		if got.Reason != c.reason || got.HTTPStatus != c.status || got.Allow != (c.status == 200) ||
-			len(got.Degraded) != 1 || got.Degraded[0] != degradedLag {
+			len(got.Degraded) != 1 || got.Degraded[0] != answers.Lag {
 			t.Errorf("%s: %s %d, degraded %v", c.name, got.Reason, got.HTTPStatus, got.Degraded)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/plans"
@@ -67,7 +68,7 @@ func TestMinSeqBlocksNothing(t *testing.T) {
 		if answered := make(chan struct{}); !r.Begin([]questions.Question{q}, rs, func() { close(answered) }) {
 			await(t, answered, "the answer")
 		}
-		if got := rs[0]; got.Err != nil || !got.Allow || fmt.Sprint(got.Degraded) != "["+degradedMinSeq+"]" {
+		if got := rs[0]; got.Err != nil || !got.Allow || fmt.Sprint(got.Degraded) != "["+answers.MinSeq+"]" {
 			t.Errorf("reserve %v: %+v", reserve, got)
 		}
 	}
@@ -102,7 +103,7 @@ func TestALateVerdictIsNoLag(t *testing.T) {
 		t.Errorf("the verdict: %+v", got)
 	}
 	view := questions.Reply{DecisionID: "d", RequestID: "1"}
-	if r.viewAgain(p, &q, &view, r.now(), new(scratch)); view.Allow || len(view.Degraded) != 1 || view.Degraded[0] != degradedLag {
+	if r.viewAgain(p, &q, &view, r.now(), new(scratch)); view.Allow || len(view.Degraded) != 1 || view.Degraded[0] != answers.Lag {
 		t.Errorf("the view: %+v", view)
 	}
 }
@@ -119,10 +120,10 @@ func TestARenewalWithoutVerdict(t *testing.T) {
 		go func() { answer <- r.ask(held(tried)) }()
 		r.awaitSaid("the log takes no holds") // of that one
 		r.Hurry()
-		if got := await(t, answer, "the answer"); got.Reason != reasonDegraded {
+		if got := await(t, answer, "the answer"); got.Reason != answers.Degraded {
 			t.Errorf("answered %+v", got)
 		}
-		r.noHold(hurry("running"), reasonDegraded)
+		r.noHold(hurry("running"), answers.Degraded)
 		r.take()
 		r.foldedElsewhere("last")
 		want := map[string]uint64{"another": 1}[tried]

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/projector"
 )
@@ -345,7 +346,7 @@ func (w *holdWriter) tooLarge(f *flight, err error) {
 func (w *holdWriter) failed(err error) {
 	if w.failing.IsZero() {
 		w.failing = time.Now()
-		w.log.Warn("the log takes no holds; trying again, and answers say "+degradedNoHold, "err", err)
+		w.log.Warn("the log takes no holds; trying again, and answers say "+answers.NoHold, "err", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/natsapi"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
@@ -33,7 +34,7 @@ func TestHurriedIsWritten(t *testing.T) {
 	oneLimit(a, 2)
 	b.level(a)
 	for i, got := range a.askHurried(held(""), held("2"), held("3")) {
-		if got.Allow != (i < 2) || len(got.Degraded) != 1 || got.Degraded[0] != degradedNoHold {
+		if got.Allow != (i < 2) || len(got.Degraded) != 1 || got.Degraded[0] != answers.NoHold {
 			t.Errorf("answer %d is %+v", i, got)
 		}
 	}
@@ -53,7 +54,7 @@ func TestHurriedIsWritten(t *testing.T) {
 func TestHurriedAndClosed(t *testing.T) {
 	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
 	oneLimit(r, 2, func(p *plans.Pool) { p.OnDegraded = plans.Closed })
-	if got := r.askHurried(held("1"))[0]; got.Allow || got.Reason != reasonDegraded {
+	if got := r.askHurried(held("1"))[0]; got.Allow || got.Reason != answers.Degraded {
 		t.Errorf("answered %+v", got)
 	}
 	r.folded(held("last"))

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/ingest"
 	"github.com/quotashare/quotashare/natsapi"
@@ -91,7 +92,7 @@ func (r *running) showing(want map[string]float64) {
 func (r *running) noHold(q questions.Question, reason string) questions.Reply {
 	r.t.Helper()
 	got := r.ask(q)
-	if got.Err != nil || got.Reason != reason || len(got.Degraded) != 1 || got.Degraded[0] != degradedNoHold {
+	if got.Err != nil || got.Reason != reason || len(got.Degraded) != 1 || got.Degraded[0] != answers.NoHold {
 		r.t.Errorf("answered %+v, want %s without a hold", got, reason)
 	}
 	return got
@@ -114,7 +115,7 @@ func TestTheLogTakesNothing(t *testing.T) {
 	b.noHold(hurry(""), "ok")
 	heard(t, nc)
 	for _, r := range []*running{a, b} {
-		if got := r.ask(hurry("3")); got.Allow || !slices.Equal(got.Degraded, []string{degradedNoHold}) {
+		if got := r.ask(hurry("3")); got.Allow || !slices.Equal(got.Degraded, []string{answers.NoHold}) {
 			t.Errorf("the fourth of three: %+v, want a block of the view", got)
 		}
 		plain := questions.Question{APIKeyID: "alice", ConnectionID: "c", Explain: true, MaxWaitMs: -1}
@@ -156,7 +157,7 @@ func TestNoHoldAndClosed(t *testing.T) {
 	r.folded(held("renewed"))
 	r.refuse()
 	for _, request := range []string{"1", "2", "renewed"} {
-		got := r.noHold(hurry(request), reasonDegraded)
+		got := r.noHold(hurry(request), answers.Degraded)
 		if got.Allow || got.HTTPStatus != 503 || !strings.Contains(got.Message, "could not hold the request for provider kimi") {
 			t.Errorf("answered %+v", got)
 		}
@@ -187,8 +188,8 @@ func TestWhatWasWrittenUnseenIsReleased(t *testing.T) {
 	oneLimit(r, 9, func(p *plans.Pool) { p.OnDegraded = plans.Closed })
 	r.folded(held("renewed"))
 	fold := r.paused()
-	r.noHold(hurry("renewed"), reasonDegraded)
-	r.noHold(hurry("1"), reasonDegraded)
+	r.noHold(hurry("renewed"), answers.Degraded)
+	r.noHold(hurry("1"), answers.Degraded)
 	last := held("2")
 	answer := make(chan questions.Reply, 1)
 	go func() { answer <- r.ask(last) }()

@@ -7,14 +7,12 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/fairshare"
 	"github.com/quotashare/quotashare/natsapi"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 )
-
-// degradedNoHold in a reply: no verdict on the hold came in time.
-const degradedNoHold = "no-hold"
 
 // reserving are the questions of one call whose holds go into the log, in order.
 type reserving struct{ first, last *pending }
@@ -169,13 +167,13 @@ func (e *Engine) answerJudged(p *projection, q *questions.Question, r *questions
 	behind, _ := p.loop.Lag(e.now())
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	d := e.again(q, &x.Asked, &x.Route, r, &view{seq: x.Seq, behind: behind, folded: true}, s)
+	d := e.again(q, &x.Asked, &x.Route, r, &answers.View{Seq: x.Seq, Behind: behind, Folded: true}, s)
 	e.note(q, &x.Asked, r, &d, x.Index)
 	r.Opened = x.Held && !x.Asked.Renews()
 }
 
 // again answers anew what was answered before, under the same ids.
-func (e *Engine) again(q *questions.Question, a *projector.Asked, to *projector.Route, r *questions.Reply, v *view, s *scratch) (d fairshare.Answer) {
+func (e *Engine) again(q *questions.Question, a *projector.Asked, to *projector.Route, r *questions.Reply, v *answers.View, s *scratch) (d fairshare.Answer) {
 	decision, request := r.DecisionID, r.RequestID
 	r.Reset()
 	r.DecisionID = decision
@@ -208,8 +206,8 @@ func (e *Engine) judgeWithout(c *waiting, q *questions.Question, r *questions.Re
 	now := e.now()
 	d := e.viewAgain(p, q, r, now, s)
 	a := &s.asked[0]
-	r.Degraded = append(r.Degraded, degradedNoHold)
-	closeIfDegraded(r, a.Pool, "could not hold the request")
+	r.Degraded = append(r.Degraded, answers.NoHold)
+	answers.CloseIfDegraded(r, a.Pool, "could not hold the request")
 	counts := r.Allow && !c.gone
 	if counts {
 		// Before the fold is asked: it drops the hold when it sees the event.
@@ -242,8 +240,8 @@ func (e *Engine) viewAgain(p *projection, q *questions.Question, r *questions.Re
 	s.room(1)
 	s.alone[0] = *q
 	s.alone[0].RequestID = r.RequestID
-	v := view{seq: gather(p, s.alone[:], now, s)}
-	v.behind, v.silent = p.loop.Lag(now)
+	v := answers.View{Seq: gather(p, s.alone[:], now, s)}
+	v.Behind, v.Silent = p.loop.Lag(now)
 	d = e.again(q, &s.asked[0], &s.routes[0], r, &v, s)
 	s.alone[0] = questions.Question{}
 	return d

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/plans"
@@ -153,7 +154,7 @@ func TestAVerdictIsNeverLate(t *testing.T) {
 	seq, _ := r.current.Load().state.Gather([]questions.Question{q}, r.now(), asked)
 	for _, folded := range []bool{true, false} {
 		var got questions.Reply
-		r.answer(&q, &asked[0], nil, &got, &view{seq: seq, behind: 60_000, folded: folded}, new(scratch))
+		r.answer(&q, &asked[0], nil, &got, &answers.View{Seq: seq, Behind: 60_000, Folded: folded}, new(scratch))
 		if got.Allow != folded || (len(got.Degraded) == 0) != folded || got.AsOf.LagMs != 60_000 {
 			t.Errorf("folded %t: %+v", folded, got)
 		}

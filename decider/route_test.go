@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/plans"
@@ -259,7 +260,7 @@ func TestARouteWithoutAVerdict(t *testing.T) {
 	}
 	heard(t, nc)
 	q.RequestID = "3"
-	if got := a.ask(q); got.Allow || got.Reason != "capacity" || got.ConnectionID != "" || !slices.Equal(got.Degraded, []string{degradedNoHold}) {
+	if got := a.ask(q); got.Allow || got.Reason != "capacity" || got.ConnectionID != "" || !slices.Equal(got.Degraded, []string{answers.NoHold}) {
 		t.Errorf("a third for two places: %+v", got)
 	}
 	a.take()
@@ -357,7 +358,7 @@ func TestAHurriedRouteIsWrittenAsItWasChosen(t *testing.T) {
 	r.lanes(1, "a", "b")
 	for i, want := range []string{"a", "b", ""} {
 		got := r.askHurried(routed(fmt.Sprint(i)))[0]
-		if got.ConnectionID != want || got.Allow != (want != "") || !slices.Equal(got.Degraded, []string{degradedNoHold}) {
+		if got.ConnectionID != want || got.Allow != (want != "") || !slices.Equal(got.Degraded, []string{answers.NoHold}) {
 			t.Errorf("answer %d is %+v, want %q", i, got, want)
 		}
 	}
@@ -410,7 +411,7 @@ func TestAPoolDeletedMeanwhile(t *testing.T) {
 func TestAClosedPoolChoosesNothing(t *testing.T) {
 	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
 	oneLimit(r, 2, func(p *plans.Pool) { p.OnDegraded = plans.Closed })
-	if got := r.askHurried(routed("1"))[0]; got.Allow || got.Reason != reasonDegraded || got.ConnectionID != "" || got.HTTPStatus != 503 {
+	if got := r.askHurried(routed("1"))[0]; got.Allow || got.Reason != answers.Degraded || got.ConnectionID != "" || got.HTTPStatus != 503 {
 		t.Errorf("answered %+v", got)
 	}
 }

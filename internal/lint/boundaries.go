@@ -27,6 +27,7 @@ var Boundaries = []Boundary{
 	{"fairshare", words("quota", "windows", "plans", "questions"), "a judgement is a function of documents, counters and an instant"},
 	{"routing", words("quota", "plans"), "whose turn it is follows from weights, credits and an instant; who may go at all, others judge"},
 	{"projector", words("quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation", "routing"), "the fold knows the rules, and of the outside only Source and Store"},
+	{"answers", words("quota", "plans", "fairshare", "questions", "projector", "routing"), "an answer is made in one way, whoever asks for it and whenever"},
 	{"snapshots", nil, "a file of records is believed without knowing what they mean"},
 	{"snapshots/retention", words("quota"), "what may be deleted follows from ages and positions, and others delete it"},
 	{"snapshots/snapdir", words("snapshots"), "a directory keeps files, and which are still needed others know"},
@@ -39,7 +40,7 @@ var Boundaries = []Boundary{
 	{"projector/pebblestore", words("projector"), "a store knows records, not what they mean"},
 	{"projector/jetsource", words("events", "projector"), "the source reads messages, not what is in them"},
 	{"replay", words(
-		"quota", "wire", "events", "plans", "fairshare", "questions", "usage", "projector", "projector/memstore", "projector/pebblestore", "projector/jetsource",
+		"answers", "quota", "wire", "events", "plans", "fairshare", "questions", "usage", "projector", "projector/memstore", "projector/pebblestore", "projector/jetsource",
 		"snapshots", "snapshots/snapdir", "snapshots/projected", "ingest",
 	), "it folds again what others folded, by the same code, and serves nobody"},
 	{"projector/storetest", words("projector", "events", "wire", "quota"), "one suite for every store, so none is known here"},
@@ -53,8 +54,8 @@ var Boundaries = []Boundary{
 	{"config", words("quota"), "configuration is data, and reads no environment"},
 	{"trace", words("quota", "wire"), "a file becomes events; where they go, others know"},
 	{"decider", words(
-		"quota", "wire", "windows", "events", "plans", "fairshare", "routing", "questions", "usage", "saturation", "projector", "projector/memstore",
-		"projector/pebblestore", "projector/jetsource", "natsapi", "httpapi", "ingest", "config",
+		"answers", "replay", "quota", "wire", "windows", "events", "plans", "fairshare", "routing", "questions", "usage", "saturation", "projector", "projector/memstore",
+		"projector/pebblestore", "projector/jetsource", "snapshots", "snapshots/snapdir", "snapshots/projected", "natsapi", "httpapi", "ingest", "config",
 	), "the service puts the parts together and is known by programs alone"},
 	{"bench", words(
 		"quota", "wire", "windows", "events", "plans", "fairshare", "questions", "projector", "projector/memstore",
