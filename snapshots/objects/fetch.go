@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -82,11 +83,22 @@ func (s *Store) fetch(ctx context.Context, e entry, into *snapdir.Dir) error {
 	if err != nil {
 		return err
 	}
-	h, err := into.Receive(&download{ctx: ctx, stream: stream, e: e, sum: sha256.New()})
-	if err == nil && h != e.Header {
-		err = fmt.Errorf("%w: it is another snapshot than the one described", snapshots.ErrDamaged)
+	return wrap(doing, receive(into, &download{ctx: ctx, stream: stream, e: e, sum: sha256.New()}))
+}
+
+// receive looks at the header first: a good file that is not the one described must
+// not come into the directory either.
+func receive(into *snapdir.Dir, from *download) error {
+	var head bytes.Buffer
+	r, err := snapshots.NewReader(io.TeeReader(from, &head))
+	if err != nil {
+		return err
 	}
-	return wrap(doing, err)
+	if r.Header() != from.e.Header {
+		return fmt.Errorf("%w: it is another snapshot than the one described", snapshots.ErrDamaged)
+	}
+	_, err = into.Receive(io.MultiReader(&head, from))
+	return err
 }
 
 // say tells of an object that cannot be used, the first time.

@@ -25,6 +25,9 @@ type Options struct {
 	Replicas func(context.Context) (int, error)
 	Log      *slog.Logger // is told of each object that cannot be used, once; nil = nobody
 	MaxBytes uint64       // of an object that is fetched; 0 = 16 GiB
+	// Step, when set, is called before each step that changes the bucket. Tests end
+	// the process there.
+	Step func(name string)
 }
 
 const maxBytes = 16 << 30
@@ -44,7 +47,6 @@ type Store struct {
 	o         Options
 	js        jetstream.JetStream
 	abandoned time.Duration
-	step      func(string) // what is about to be done; for tests
 
 	mu   sync.Mutex
 	said map[string]bool // ids of objects whose fault was said
@@ -72,7 +74,10 @@ func New(o Options) (*Store, error) {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = maxBytes
 	}
-	return &Store{o: o, js: js, abandoned: abandoned, step: func(string) {}, said: make(map[string]bool)}, nil
+	if o.Step == nil {
+		o.Step = func(string) {}
+	}
+	return &Store{o: o, js: js, abandoned: abandoned, said: make(map[string]bool)}, nil
 }
 
 // look returns the bucket's stream, or nil when there is no bucket.
@@ -97,6 +102,7 @@ func (s *Store) open(ctx context.Context) (jetstream.Stream, error) {
 	if err != nil {
 		return nil, wrap("copies of the bucket", err)
 	}
+	s.o.Step("make the bucket")
 	making, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	_, err = s.js.CreateObjectStore(making, jetstream.ObjectStoreConfig{

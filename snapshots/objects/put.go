@@ -96,7 +96,7 @@ func (u *upload) Write(p []byte) (int, error) {
 // flush sends a piece and waits until the broker has it. One at a time: it is the
 // same broker that takes the usage, and an upload is in no hurry.
 func (u *upload) flush() error {
-	u.s.step("piece")
+	u.s.o.Step("piece")
 	if _, err := u.s.publish(u.ctx, &nats.Msg{Subject: piecesOf(u.id), Data: u.piece}); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (u *upload) flush() error {
 // name makes an object of the pieces. The roll-up takes away what the name stood
 // for before, in the same step.
 func (u *upload) name(h snapshots.Header) (Object, error) {
-	u.s.step("name")
+	u.s.o.Step("name")
 	data, err := json.Marshal(jetstream.ObjectInfo{
 		ObjectMeta: jetstream.ObjectMeta{
 			Name: snapdir.Name(h.Seq), Metadata: described(h), Opts: &jetstream.ObjectMetaOptions{ChunkSize: uint32(cap(u.piece))},

@@ -21,7 +21,7 @@ func (s *Store) Remove(ctx context.Context, seq uint64) error {
 	if err != nil || m == nil {
 		return err
 	}
-	s.step("unname")
+	s.o.Step("unname")
 	if err := s.purge(ctx, stream, m.Subject); err != nil {
 		return wrap(doing, err)
 	}
@@ -29,7 +29,7 @@ func (s *Store) Remove(ctx context.Context, seq uint64) error {
 	if err != nil {
 		return nil // whatever pieces it had are nobody's now
 	}
-	s.step("remove pieces")
+	s.o.Step("remove pieces")
 	return wrap(doing, s.purge(ctx, stream, piecesOf(e.id)))
 }
 
@@ -86,5 +86,6 @@ func (s *Store) sweep(ctx context.Context, stream jetstream.Stream, subject stri
 	if err != nil || m == nil || now.Sub(m.Time) < s.abandoned {
 		return err
 	}
+	s.o.Step("sweep")
 	return wrap("sweep", s.purge(ctx, stream, subject))
 }

@@ -1,0 +1,197 @@
+package objects
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/snapshots"
+	"github.com/quotashare/quotashare/snapshots/snapdir"
+)
+
+// damage changes a file of the directory.
+func (b *bench) damage(seq uint64, change func([]byte) []byte) {
+	b.t.Helper()
+	b.must(os.WriteFile(filepath.Join(b.fromPath, snapdir.Name(seq)), change(b.file(seq)), 0o600))
+}
+
+// rename publishes what a name stands for with a change.
+func (b *bench) rename(seq uint64, change func(*jetstream.ObjectInfo)) {
+	b.t.Helper()
+	m, err := b.stream().GetLastMsgForSubject(b.ctx(), subjectOf(seq))
+	b.must(err)
+	var info jetstream.ObjectInfo
+	b.must(json.Unmarshal(m.Data, &info))
+	change(&info)
+	data, err := json.Marshal(info)
+	b.must(err)
+	_, err = b.js.Publish(b.ctx(), subjectOf(seq), data)
+	b.must(err)
+}
+
+// dropPiece deletes the n-th piece of an object.
+func (b *bench) dropPiece(seq uint64, n int) {
+	b.t.Helper()
+	m, err := b.stream().GetLastMsgForSubject(b.ctx(), subjectOf(seq))
+	b.must(err)
+	first := m.Sequence
+	for first > 1 {
+		before, err := b.stream().GetMsg(b.ctx(), first-1)
+		if err != nil || !strings.HasPrefix(before.Subject, piecesOf(idOf(m))) {
+			break
+		}
+		first--
+	}
+	b.must(b.stream().DeleteMsg(b.ctx(), first+uint64(n)))
+}
+
+// Each is a newest object that is of no use; an older one takes its place, and it is
+// told of once if it was ever listed.
+func TestDamagedObjects(t *testing.T) {
+	const size = 3 * pieceSize
+	cases := map[string]struct {
+		hand   func(b *bench)
+		listed bool
+	}{
+		"a flipped bit in the file": {func(b *bench) {
+			data := b.file(2)
+			data[len(data)/2] ^= 4
+			b.putByHand(headerOf(2), data)
+		}, true},
+		"a truncated file": {func(b *bench) { b.putByHand(headerOf(2), b.file(2)[:size/2]) }, true},
+		"an empty file":    {func(b *bench) { b.putByHand(headerOf(2), nil) }, true},
+		"more than a file": {func(b *bench) { b.putByHand(headerOf(2), append(b.file(2), 0)) }, true},
+		"another snapshot": {func(b *bench) { b.putByHand(headerOf(2), b.file(1)) }, true},
+		"described as another": {func(b *bench) {
+			h := headerOf(2)
+			h.Digest[5]++
+			b.putByHand(h, b.file(2))
+		}, true},
+		"a piece that was changed": {func(b *bench) {
+			b.putByHand(headerOf(2), b.file(2))
+			b.rename(2, func(o *jetstream.ObjectInfo) { o.Digest = "SHA-256=" + strings.Repeat("A", 43) + "=" })
+		}, true},
+		"longer than it says":  {func(b *bench) { b.putByHand(headerOf(2), b.file(2)); b.rename(2, func(o *jetstream.ObjectInfo) { o.Size-- }) }, true},
+		"shorter than it says": {func(b *bench) { b.putByHand(headerOf(2), b.file(2)); b.rename(2, func(o *jetstream.ObjectInfo) { o.Size++ }) }, true},
+		"beyond any snapshot":  {func(b *bench) { b.putByHand(headerOf(2), b.file(2)); b.rename(2, func(o *jetstream.ObjectInfo) { o.Size = 1 << 50 }) }, true},
+		"the first piece lost": {func(b *bench) { b.putByHand(headerOf(2), b.file(2)); b.dropPiece(2, 0) }, false},
+		"the last piece lost":  {func(b *bench) { b.putByHand(headerOf(2), b.file(2)); b.dropPiece(2, 3) }, false},
+		"all pieces lost": {func(b *bench) {
+			b.putByHand(headerOf(2), b.file(2))
+			b.rename(2, func(o *jetstream.ObjectInfo) {
+				b.must(b.stream().Purge(b.ctx(), jetstream.WithPurgeSubject(piecesOf(o.NUID))))
+			})
+		}, false},
+		"a piece too many": {func(b *bench) {
+			b.putByHand(headerOf(2), b.file(2))
+			b.rename(2, func(o *jetstream.ObjectInfo) {
+				_, err := b.js.Publish(b.ctx(), piecesOf(o.NUID), []byte("x"))
+				b.must(err)
+			})
+		}, false},
+		"a name that is no object's": {func(b *bench) {
+			_, err := b.js.Publish(b.ctx(), subjectOf(2), []byte("{"))
+			b.must(err)
+		}, false},
+		"nothing is said of it": {func(b *bench) {
+			b.putByHand(headerOf(2), b.file(2))
+			b.rename(2, func(o *jetstream.ObjectInfo) { o.Metadata = nil })
+		}, false},
+		"under a name of its own": {func(b *bench) {
+			b.putByHand(headerOf(2), b.file(2))
+			b.rename(2, func(o *jetstream.ObjectInfo) { o.Metadata = described(headerOf(3)) })
+		}, false},
+		"deleted by the library": {func(b *bench) {
+			b.putByHand(headerOf(2), b.file(2))
+			b.must(b.objects().Delete(b.ctx(), snapdir.Name(2)))
+		}, false},
+		"a subject that is a pattern": {func(b *bench) {
+			b.putByHand(headerOf(2), b.file(2))
+			b.rename(2, func(o *jetstream.ObjectInfo) { o.NUID = "*" })
+		}, false},
+	}
+	url := broker(t)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, url)
+			b.put(1, size)
+			b.save(2, size)
+			c.hand(b)
+			for range 2 {
+				h, err := b.Newest(b.ctx(), b.into, anyOne)
+				b.must(err)
+				if h != headerOf(1) {
+					t.Errorf("found %+v, want the older one", h)
+				}
+			}
+			want := 0
+			if c.listed {
+				want = 1
+			}
+			if got := b.saidTimes(2); got != want {
+				t.Errorf("said %d times, want %d: %s", got, want, b.said.String())
+			}
+			list, err := b.into.List()
+			b.must(err)
+			if !slices.Equal(list, []uint64{1}) {
+				t.Errorf("the directory has %d", list)
+			}
+			_, err = b.Fetch(b.ctx(), 2, b.into)
+			if c.listed && !damaged(err) || !c.listed && !errors.Is(err, ErrNone) {
+				t.Errorf("fetch: %v", err)
+			}
+			// It is in nobody's way: the same is stored again, or removed.
+			if !c.listed {
+				b.put(2, size)
+				_, err := b.Fetch(b.ctx(), 2, b.into)
+				b.must(err)
+			}
+			b.must(b.js.DeleteStream(b.ctx(), Stream))
+		})
+	}
+}
+
+// A small snapshot, cut at every byte and with a bit flipped in every byte: none is
+// taken for a good one.
+func TestEveryByteCounts(t *testing.T) {
+	b := newBench(t, broker(t))
+	b.put(1, 10)
+	b.save(2, 20)
+	whole := b.file(2)
+	for at := range whole {
+		flipped := slices.Clone(whole)
+		flipped[at] ^= 1 << (at % 8)
+		for what, data := range map[string][]byte{"cut": whole[:at], "flipped": flipped} {
+			b.putByHand(headerOf(2), data)
+			if _, err := b.Fetch(b.ctx(), 2, b.into); !damaged(err) {
+				t.Fatalf("%s at byte %d: %v", what, at, err)
+			}
+		}
+	}
+	b.putByHand(headerOf(2), whole)
+	_, err := b.Fetch(b.ctx(), 2, b.into)
+	b.must(err)
+}
+
+// With none left it says what was wrong with each.
+func TestAllDamaged(t *testing.T) {
+	b := newBench(t, broker(t))
+	b.save(1, 10)
+	b.putByHand(headerOf(1), b.file(1)[:20])
+	b.putByHand(headerOf(2), b.file(1))
+	_, err := b.Newest(b.ctx(), b.into, anyOne)
+	if !errors.Is(err, ErrNone) || !errors.Is(err, snapshots.ErrDamaged) {
+		t.Fatalf("newest: %v", err)
+	}
+	for _, seq := range []uint64{1, 2} {
+		if !strings.Contains(err.Error(), snapdir.Name(seq)) {
+			t.Errorf("the error does not name %s: %v", snapdir.Name(seq), err)
+		}
+	}
+}
