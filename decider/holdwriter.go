@@ -166,6 +166,18 @@ func (w *holdWriter) append(y *pending) {
 	w.ring()
 }
 
+// settleOn makes a hold that leaves the connection open one of that connection. It
+// reports false when it is too late: the log may have it as it was.
+func (w *holdWriter) settleOn(x *pending, connectionID string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if x.taken {
+		return false
+	}
+	x.settleOn(connectionID)
+	return true
+}
+
 // run writes until there is nothing more and nothing comes, or ctx ends.
 func (w *holdWriter) run(ctx context.Context) {
 	var f flight

@@ -6,7 +6,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/quotashare/quotashare/events"
-	"github.com/quotashare/quotashare/wire"
 )
 
 // Deciders tell each other what they let pass while the log takes no holds: the
@@ -26,7 +25,7 @@ const (
 // tell tells the others of a hold that counts here.
 func (e *Engine) tell(x *pending) {
 	m := nats.NewMsg(peerSubject)
-	m.Data = events.Append(nil, wire.JSON, &x.hold) // of a route its choice, which x.body has not
+	m.Data = x.body
 	m.Header.Set(peerHeader, e.Process())
 	if err := e.o.Conn.PublishMsg(m); err == nil { // else they do not hear of it, as when the network is gone
 		e.metrics.holds.told.Inc()

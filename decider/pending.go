@@ -22,8 +22,9 @@ type pending struct {
 	place int          // of the question
 	next  *pending     // of the same call
 	of    *waiting
-	came  bool // the verdict is there
-	lost  bool // there will be no verdict
+	other *pending // the hold that is to stand in its place, when it was let pass without a verdict
+	came  bool     // the verdict is there
+	lost  bool     // there will be no verdict
 
 	end     int64  // by our clock: from then on it is not worth writing
 	call    uint64 // the writer numbers them
@@ -50,7 +51,7 @@ var pendings = sync.Pool{New: func() any {
 // newPending returns one that belongs to the call alone.
 func newPending() *pending {
 	x := pendings.Get().(*pending)
-	x.next, x.of, x.came, x.lost, x.release, x.taken = nil, nil, false, false, false, false
+	x.next, x.of, x.other, x.came, x.lost, x.release, x.taken = nil, nil, nil, false, false, false, false
 	x.fate.Store(fateOpen)
 	x.owners.Store(1)
 	return x
@@ -59,7 +60,7 @@ func newPending() *pending {
 // disown says that one of the owners is done with it.
 func (x *pending) disown() {
 	if x.owners.Add(-1) == 0 {
-		x.hold, x.of = events.Event{}, nil
+		x.hold, x.of, x.other = events.Event{}, nil, nil
 		slim(&x.Asked, &x.Route)
 		pendings.Put(x)
 	}
@@ -88,13 +89,49 @@ func (x *pending) fill(q *questions.Question, r *questions.Reply, a *projector.A
 	x.write()
 }
 
-// write makes the event of the hold. It may be made anew until the writer has it.
+// write makes the event of the hold. It may be made anew until the writer takes it.
 func (x *pending) write() { x.body = events.Append(x.body[:0], wire.JSON, &x.hold) }
 
 // settleOn makes the hold one of the connection that was chosen without the log.
-func (x *pending) settleOn(q *questions.Question, connectionID string) {
-	if q.Routed() {
-		x.hold.ConnectionID, x.hold.Pool, x.hold.Candidates, x.hold.MaxWaitMs = connectionID, "", nil, 0
+func (x *pending) settleOn(connectionID string) {
+	x.hold.ConnectionID, x.hold.Pool, x.hold.Candidates, x.hold.MaxWaitMs = connectionID, "", nil, 0
+	x.write()
+}
+
+// moved is another hold of the request, on the connection that was chosen without the
+// log. Behind the one that leaves the connection open it takes the place of whatever
+// the fold makes of that: a hold on another connection, or a wait. Its decision is
+// another one, for the log has an event of that id already.
+func (x *pending) moved(connectionID, decisionID string) *pending {
+	y := newPending()
+	y.ID, y.hold, y.end = decisionID, x.hold, x.end
+	y.hold.ID, y.hold.DecisionID = decisionID, decisionID
+	y.settleOn(connectionID)
+	return y
+}
+
+// stands is the hold that is to stand of a question without a verdict.
+func (x *pending) stands() *pending {
+	if x.other != nil {
+		return x.other
+	}
+	return x
+}
+
+// forgetOther is for a verdict that came after all.
+func (x *pending) forgetOther() {
+	if x.other != nil {
+		x.other.disown()
+		x.other = nil
+	}
+}
+
+// count counts the hold beside the log, where there is room. at is the time of the
+// answer.
+func (x *pending) count(s *projector.State, at, now int64) {
+	x.fate.Store(fateLocal)
+	if !s.Hold(x.local(at), now) {
+		x.fate.Store(fateOpen)
 	}
 }
 

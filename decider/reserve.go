@@ -131,9 +131,11 @@ func (e *Engine) conclude(c *waiting) {
 			x.disown()
 		case c.unqueued: // of these the writer leaves out what must not stand
 			x.next = nil
-			x.write() // what was chosen without a verdict is what is held
 			later.add(x)
 		default:
+			if x.other != nil {
+				later.add(x.other)
+			}
 			x.disown()
 		}
 		x = next
@@ -188,14 +190,18 @@ func (e *Engine) answerWithout(c *waiting, q *questions.Question, r *questions.R
 	if e.judgeWithout(c, q, r, x) {
 		return true
 	}
-	if x.fate.Load() == fateLocal {
-		e.tell(x)
+	if h := x.stands(); h.fate.Load() == fateLocal {
+		e.tell(h)
 	}
 	return false
 }
 
 // judgeWithout judges by the view and the holds that count beside it. One after the
 // other, so that they see each other.
+//
+// Who was told a connection holds that one, whatever the log would choose later: the
+// hold that leaves it open is made one of it, or when it was written already, replaced
+// by one.
 func (e *Engine) judgeWithout(c *waiting, q *questions.Question, r *questions.Reply, x *pending) (came bool) {
 	p := c.p
 	s := scratches.Get().(*scratch)
@@ -210,24 +216,28 @@ func (e *Engine) judgeWithout(c *waiting, q *questions.Question, r *questions.Re
 	answers.CloseIfDegraded(r, a.Pool, "could not hold the request")
 	counts := r.Allow && !c.gone
 	if counts {
-		// Before the fold is asked: it drops the hold when it sees the event.
-		x.fate.Store(fateLocal)
-		x.settleOn(q, r.ConnectionID)
-		if !p.state.Hold(x.local(a.Now), now) {
-			x.fate.Store(fateOpen)
+		if q.Routed() && !e.holds.settleOn(x, r.ConnectionID) {
+			x.other = x.moved(r.ConnectionID, e.ids.next())
 		}
+		// Before the fold is asked: it drops the hold when it sees the event.
+		x.stands().count(p.state, a.Now, now)
 	}
 	// Before giving up: one that is open then is not ours, or its verdict has come.
 	// Asked later, ours would be taken for an older one, and stand.
 	older := p.state.HoldOpen(x.hold.APIKeyID, x.hold.RequestID)
 	if x.giveUp(p.state) {
 		if counts {
-			e.locals.Remove(x.ID)
+			e.locals.Remove(x.stands().ID)
 		}
+		x.forgetOther()
 		return true
 	}
-	if !counts {
+	switch {
+	case !counts:
 		e.holds.withdraw(x, !older)
+	case x.other != nil:
+		x.fate.Store(fateDropped)
+		r.DecisionID = x.other.ID
 	}
 	e.note(q, a, r, &d, questions.FromView)
 	r.Opened = counts && !older
