@@ -118,6 +118,7 @@ type Engine interface {
 	Watched
 	Views
 	Decisions
+	Snapshots
 
 	// State waits until minSeq is folded, or ctx ends and returns its error.
 	// The digest is computed only when asked for.

@@ -19,6 +19,7 @@ import (
 // the test wants. How the real one behaves is tested where it lives.
 type double struct {
 	watchedDouble
+	snapshotsDouble
 	mu       sync.Mutex
 	seq      uint64
 	pools    map[string]Pool

@@ -32,6 +32,8 @@ const rootText = `quotashare: fair shares of one provider account for many API k
   GET    /api/quota/decisions             what was answered, the newest first
   GET    /api/quota/state                 how far the fold is
   GET    /api/quota/rejected              events that could not be folded
+  GET    /api/quota/snapshots             the snapshots of the state that this server has
+  POST   /api/quota/snapshots             take one now
   GET    /api/openapi.json                all of this in full, for programs
   GET    /metrics  /healthz  /readyz
 

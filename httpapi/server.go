@@ -143,6 +143,7 @@ func (a *api) table(metricsPage http.Handler) []route {
 		{"/api/quota/decisions", map[string]handler{"GET": a.decisions}},
 		{"/api/quota/events", map[string]handler{"POST": a.ingest}},
 		{"/api/quota/state", map[string]handler{"GET": a.state}},
+		{"/api/quota/snapshots", map[string]handler{"GET": a.listSnapshots, "POST": a.takeSnapshot}},
 		{"/api/quota/rejected", map[string]handler{"GET": a.rejected}},
 		{"/api/quota/stream", map[string]handler{"GET": a.watch}},
 		{"/api/quota/changes", map[string]handler{"GET": caughtUp(a.changes)}},

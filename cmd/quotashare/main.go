@@ -36,6 +36,7 @@ type cli struct {
 	Keys      keysCmd      `cmd:"" help:"Issue, list and revoke the tokens of a gateway's clients."`
 	State     stateCmd     `cmd:"" help:"Say how far the engine has folded the log."`
 	Rejected  rejectedCmd  `cmd:"" help:"List the events that could not be folded, and why."`
+	Snapshot  snapshotCmd  `cmd:"" help:"Take a snapshot of the state, or list those there are."`
 	Demo      demoCmd      `cmd:"" help:"Show sharing: four keys with different habits, through a gateway, on a running engine."`
 	Bench     benchCmd     `cmd:"" help:"Measure the engine beside its bare parts, on this machine."`
 
