@@ -8,32 +8,40 @@ import (
 	"github.com/quotashare/quotashare/routing"
 )
 
-// isBehind reports whether an earlier request of the key waits for the connection that
-// was chosen. Of very many that do not, it is not looked at the last ones.
-func (s *State) isBehind(c *chooser, key routing.Key) bool {
-	if c.choice.Winner < 0 || c.poolOf(c.choice.Winner) == nil {
-		return false
-	}
-	n := 0
-	for w := range c.poolOf(c.choice.Winner).lane.backlog.Waiting(key) {
-		if n++; n > mostSearched || s.claims(s.routes.tickets[w.Ticket], c) {
+// isBehind reports whether an earlier request of the key waits in the lane that would
+// lose something to the one that was chosen for, which came as the so manieth. Asked are
+// the first of each want: those behind one wait for it first. Of very many that do not
+// the last ones are not looked at.
+func (s *State) isBehind(c *chooser, l *lane, key routing.Key, number uint64) bool {
+	for w := range l.backlog.Firsts(key) {
+		switch x := s.routes.tickets[w.Ticket]; {
+		case x.number >= number:
+			return false
+		case s.claims(x, c):
 			return true
 		}
 	}
-	return false
+	return l.backlog.LenOf(key) > mostSearched
+}
+
+// comesLater reports whether a waiter that might go is behind one of its key: in its own
+// lane, or in that of the pool where its place would be.
+func (s *State) comesLater(c *chooser, x *seeker) bool {
+	to := c.poolOf(c.choice.Winner)
+	return s.isBehind(c, x.lane, x.Key, x.number) || to != nil && to.lane != x.lane && s.isBehind(c, to.lane, x.Key, x.number)
 }
 
 // claims reports whether a request that waits would lose something to the one that was
 // chosen for: it may use the connection too, and what holds it back there is not a rule
 // for its model alone, of which another model takes nothing. What is left of a key's
-// share it would lose: small requests must not use it up before a large one.
+// share it would lose: small requests must not use it up before a large one. Time alone
+// takes no claim away, as no rule for a model comes to block by it.
 func (s *State) claims(x *seeker, c *chooser) bool {
 	to := c.of[c.choice.Winner].ConnectionID
-	of := func(y events.Candidate) bool { return y.ConnectionID == to }
-	if x.candidates != nil && !slices.ContainsFunc(x.candidates, of) {
+	switch {
+	case !x.mayUse(to, c.poolOf(c.choice.Winner)):
 		return false
-	}
-	if x.model == c.w.model {
+	case x.model == c.w.model:
 		return true
 	}
 	a := &s.judging
@@ -44,4 +52,13 @@ func (s *State) claims(x *seeker, c *chooser) bool {
 	a.forgetShared()
 	v := a.Facts.Judge(s.logTime)
 	return v.Allowed() || v.Scope != fairshare.ScopeModel
+}
+
+// mayUse reports whether it is a connection that the request waits for, which is of that
+// pool, or of none.
+func (x *seeker) mayUse(connectionID string, p *pool) bool {
+	if x.candidates == nil {
+		return p == x.lane.pool
+	}
+	return slices.ContainsFunc(x.candidates, func(y events.Candidate) bool { return y.ConnectionID == connectionID })
 }

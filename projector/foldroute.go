@@ -63,29 +63,38 @@ func (s *State) renews(c *chooser, before uint32) bool {
 	})
 }
 
-// wait lets the request wait, and reports whether it does: there is time left, all
-// that it lacks is a place, and the backlog has room. Nobody goes before an earlier
-// one of his key either that waits for the same.
+// wait lets the request wait, and reports whether it does: there is time left, and the
+// backlog has room.
 func (s *State) wait(e *events.Event, c *chooser) bool {
 	if e.MaxWaitMs == 0 {
 		return false
 	}
-	var p *pool
-	key := routing.Key(s.names.find(e.APIKeyID))
-	switch {
-	case c.choice.Gate == routing.Capacity:
-		p = c.waitsIn()
-	case s.isBehind(c, key):
-		p = c.poolOf(c.choice.Winner)
-	default:
+	p := s.waitsIn(c, routing.Key(s.names.find(e.APIKeyID)))
+	if p == nil {
 		return false
 	}
 	x := &seeker{wish: c.w.keep(), lane: p.lane, expects: strings.Clone(e.ID)}
 	x.Waiter = routing.Waiter{
-		Key: routing.Key(s.names.intern(e.APIKeyID)), Cost: routing.Cost(&e.Cost), Arrived: s.logTime,
+		Key: routing.Key(s.names.intern(e.APIKeyID)), Want: c.w.want(), Cost: routing.Cost(&e.Cost), Arrived: s.logTime,
 		Deadline: s.logTime + e.MaxWaitMs, Lease: e.LeaseMs,
 	}
 	return s.routes.enter(x)
+}
+
+// waitsIn is the pool in whose backlog a request of the key would wait, nil when it
+// would in none: all that it lacks is a place, or nothing, and an earlier one of its key
+// waits for the same.
+func (s *State) waitsIn(c *chooser, key routing.Key) *pool {
+	if c.choice.Gate == routing.Capacity {
+		return c.waitsIn()
+	}
+	if c.choice.Winner < 0 {
+		return nil
+	}
+	if p := c.poolOf(c.choice.Winner); p != nil && s.isBehind(c, p.lane, key, math.MaxUint64) {
+		return p
+	}
+	return nil
 }
 
 // conclude gives the verdict on what was chosen, and opens the hold.

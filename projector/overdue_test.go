@@ -9,8 +9,8 @@ import (
 )
 
 // TestWhatIsRefusedIsABlock: at the end of its wait a request is refused though one of
-// its candidates has come to be of a pool that stops nobody. Nothing is held for it, so
-// it is not allowed.
+// its candidates has come to be of a pool that stops nobody, which was not seen behind so
+// many of its key. Nothing is held for it, so it is not allowed.
 func TestWhatIsRefusedIsABlock(t *testing.T) {
 	for _, mode := range []string{"off", "observe", "enforce"} {
 		s := newScene(t)
@@ -22,6 +22,9 @@ func TestWhatIsRefusedIsABlock(t *testing.T) {
 		s.route("b", "r1", `"pool":"one"`)
 		s.route("b", "r2", `"pool":"other"`)
 		first := s.route("a", "r1", `"candidates":[{"connectionId":"e"}],"maxWaitMs":30000`)
+		for i := range 63 {
+			s.route("a", fmt.Sprint("another ", i), `"candidates":[{"connectionId":"e"}],"maxWaitMs":30000`)
+		}
 		second := s.route("a", "r2", `"candidates":[{"connectionId":"e"},{"connectionId":"o"}],"maxWaitMs":2000`)
 		pool("other", "o", mode)
 		s.now += 2_000

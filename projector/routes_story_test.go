@@ -73,9 +73,10 @@ func (s *routeStory) say(line string) {
 		s.publish("quota.due", "{}")
 	case words[1] == "releases":
 		s.publish("quota.release", fmt.Sprintf(`{"apiKeyId":%q,"requestId":%q}`, words[0], words[2]))
-	case words[1] == "used": // alice used 5 tokens on c by r
-		s.publish("quota.consumption", fmt.Sprintf(`{"apiKeyId":%q,"connectionId":%q,"requestId":%q,"cost":{%q:%s}}`,
-			words[0], words[5], words[7], words[3], words[2]))
+	case words[1] == "used": // alice used 5 tokens on c by r, and of which model
+		model := append(words, "of", "any")[9]
+		s.publish("quota.consumption", fmt.Sprintf(`{"apiKeyId":%q,"connectionId":%q,"requestId":%q,"model":%q,"cost":{%q:%s}}`,
+			words[0], words[5], words[7], model, words[3], words[2]))
 	case words[1] == "corrects": // alice corrects -5 tokens on c
 		s.publish("quota.adjustment", fmt.Sprintf(`{"apiKeyId":%q,"connectionId":%q,"reason":"a bill","cost":{%q:%s}}`, words[0], words[5], words[3], words[2]))
 	case words[1] == "reports": // c reports 100 percent of 5h, for some models alone
@@ -89,8 +90,8 @@ func (s *routeStory) say(line string) {
 	}
 }
 
-// putPool puts a pool: "p is c1 weight 2 takes 1, c2 and alice 30, bob 10 observe", or
-// deletes it: "p is gone".
+// putPool puts a pool: "p is c1 weight 2 takes 1, c2 and alice 30, bob 10 observe", of a
+// key's model "caps alice gpt at 1 requests", or deletes it: "p is gone".
 func (s *routeStory) putPool(id string, words []string) {
 	if words[1] == "gone" {
 		s.publish("quota.config.pool."+id, "")
@@ -100,8 +101,13 @@ func (s *routeStory) putPool(id string, words []string) {
 	if of, ok := strings.CutSuffix(text, " observe"); ok {
 		text, mode = of, "observe"
 	}
+	text, capped, _ := strings.Cut(text, " caps ")
 	connections, keys, _ := strings.Cut(text, " and ")
 	var list, allocations []string
+	caps := "[]"
+	if of := strings.Fields(capped); len(of) > 0 {
+		caps = fmt.Sprintf(`[{"apiKeyId":%q,"model":%q,"capValue":%s,"capUnit":%q}]`, of[0], of[1], of[3], of[4])
+	}
 	for c := range strings.SplitSeq(connections, ", ") {
 		c = strings.NewReplacer(" weight ", `","weight":`, " takes ", `","maxConcurrent":`).Replace(c)
 		if n := strings.Count(c, `"`); n == 0 {
@@ -118,12 +124,13 @@ func (s *routeStory) putPool(id string, words []string) {
 			allocations = append(allocations, fmt.Sprintf(`{"apiKeyId":%q,"weight":%s,"policy":%q}`, key, weight, policy))
 		}
 	}
-	s.publish("quota.config.pool."+id, fmt.Sprintf(`{"id":%q,"name":"P","provider":"custom","mode":%q,"connections":[%s],"allocations":[%s]}`,
-		id, mode, strings.Join(list, ","), strings.Join(allocations, ",")))
+	s.publish("quota.config.pool."+id, fmt.Sprintf(`{"id":%q,"name":"P","provider":"custom","mode":%q,"connections":[%s],"allocations":[%s],"modelCaps":%s}`,
+		id, mode, strings.Join(list, ","), strings.Join(allocations, ","), caps))
 }
 
 // want asks for a connection: "alice wants r1 of p", or of c1,c2, or on c1, and then
-// "for 60s", its lease; "within 30s", how long it waits; "with 100 tokens" as wished.
+// "for 60s", its lease; "within 30s", how long it waits; "with 100 tokens" and "by gpt",
+// its model, as wished.
 func (s *routeStory) want(words []string) {
 	name := words[0] + " " + words[2]
 	id := fmt.Sprint("h", s.seq+1)
@@ -143,7 +150,7 @@ func (s *routeStory) want(words []string) {
 		}
 		of += "]"
 	}
-	lease, wait, estimate := time.Minute, time.Duration(0), ""
+	lease, wait, estimate, model := time.Minute, time.Duration(0), "", ""
 	for rest := words[5:]; len(rest) > 0; rest = rest[2:] {
 		var err error
 		switch rest[0] {
@@ -151,6 +158,8 @@ func (s *routeStory) want(words []string) {
 			lease, err = time.ParseDuration(rest[1])
 		case "within":
 			wait, err = time.ParseDuration(rest[1])
+		case "by":
+			model = fmt.Sprintf(`"model":%q,`, rest[1])
 		case "with":
 			estimate, rest = `"tokens":`+rest[1], rest[1:]
 		}
@@ -162,8 +171,8 @@ func (s *routeStory) want(words []string) {
 		}
 	}
 	s.told[name], s.order = expect(s.State, id), append(s.order, name)
-	s.publish("quota.hold", fmt.Sprintf(`{"id":%q,"apiKeyId":%q,"requestId":%q,%s,"leaseMs":%d,"maxWaitMs":%d,"estimate":{%s},"decisionId":%[1]q}`,
-		id, words[0], words[2], of, lease.Milliseconds(), wait.Milliseconds(), estimate))
+	s.publish("quota.hold", fmt.Sprintf(`{"id":%q,"apiKeyId":%q,"requestId":%q,%s,%s"leaseMs":%d,"maxWaitMs":%d,"estimate":{%s},"decisionId":%[1]q}`,
+		id, words[0], words[2], of, model, lease.Milliseconds(), wait.Milliseconds(), estimate))
 }
 
 // answers writes what somebody is told now, in the order of their questions.

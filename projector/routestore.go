@@ -138,7 +138,7 @@ func (s *State) loadWaiting(key, value []byte) error {
 		x.pool = p.doc.ID
 	}
 	x.apiKeyID, x.lane = s.names.id(name), p.lane
-	x.Key, x.Cost, x.Lease = routing.Key(name), routing.Cost(&x.amounts), x.lease
+	x.Key, x.Want, x.Cost, x.Lease = routing.Key(name), x.want(), routing.Cost(&x.amounts), x.lease
 	s.routes.number = max(s.routes.number, x.number)
 	x.Ticket = routing.Ticket(len(s.routes.tickets))
 	s.routes.list(x)

@@ -117,27 +117,41 @@ func (s *State) leaveBacklog(request idHash) {
 }
 
 // closeLane ends the waits for a pool that is no more. Who has candidates of its own
-// may find one of them free now.
+// may find one of them free now, or wait for one in another pool.
 func (s *State) closeLane(l *lane) {
 	r := &s.routes
 	if l.stored || l.dirty {
 		r.goneLanes = append(r.goneLanes, l.pool.doc.ID)
 	}
-	for _, x := range l.waiting() {
-		w := r.tickets[x.Ticket]
-		l.backlog.Remove(x.Ticket)
-		r.forget(w)
-		if w.candidates != nil && r.chooser.choose(s, &w.wish, s.logTime, nil).Winner >= 0 {
-			s.grant(w)
-			continue
+	for _, w := range l.waiting() {
+		x := r.tickets[w.Ticket]
+		l.backlog.Remove(w.Ticket)
+		r.forget(x)
+		if x.candidates == nil || !s.goesElsewhere(x) {
+			s.counts.Holds.Left++
+			s.refuse(x)
 		}
-		s.counts.Holds.Left++
-		s.refuse(w)
 	}
 	if at, known := r.find(l); known {
 		r.busy = slices.Delete(r.busy, at, at+1)
 	}
 	r.touched = true // its connections are free for those of other pools that roam
+}
+
+// goesElsewhere finds a connection, or another backlog, for a request whose own is no
+// more. There it is the last of its key, as the others wait there already; its time goes
+// on.
+func (s *State) goesElsewhere(x *seeker) bool {
+	c := &s.routes.chooser
+	c.choose(s, &x.wish, s.logTime, nil)
+	if p := s.waitsIn(c, x.Key); p != nil {
+		return s.routes.enter(&seeker{wish: x.wish, Waiter: x.Waiter, lane: p.lane, expects: x.expects})
+	}
+	if c.choice.Winner < 0 {
+		return false
+	}
+	s.grant(x)
+	return true
 }
 
 // serving are the rules of a lane for its backlog.
@@ -157,17 +171,18 @@ func (x serving) Quantum(k routing.Key) quota.Amount {
 	return routing.Quantum(weight)
 }
 
-// Passes implements routing.Rules.
+// Passes implements routing.Rules. One that is kept back by an earlier one of its key is
+// looked at again when that one has gone, or anything else has happened.
 func (x serving) Passes(w *routing.Waiter) (ok bool, at int64) {
 	s := x.s
-	y := &s.routes.tickets[w.Ticket].wish
+	y := s.routes.tickets[w.Ticket]
 	c := &s.routes.chooser
-	switch at := c.choose(s, y, s.logTime, nil).Winner; {
+	switch at := c.choose(s, &y.wish, s.logTime, nil).Winner; {
 	case at >= 0 && (!x.home || c.poolOf(at) == x.l.pool):
-		return true, s.logTime
+		return !s.comesLater(c, y), routing.Never
 	case x.home && x.l.roaming > 0:
 		return false, routing.Never
 	}
-	_, at = s.firstFree(y, s.logTime, nil, &s.judging, len(y.candidates))
+	_, at = s.firstFree(&y.wish, s.logTime, nil, &s.judging, len(y.candidates))
 	return false, at
 }

@@ -13,7 +13,7 @@ import (
 // RulesVersion names the way this program folds. A program that would fold the
 // same log into another state has another version, and a store of another
 // version is rebuilt from the log.
-const RulesVersion = 5
+const RulesVersion = 6
 
 // State is what the log folds into. One goroutine changes it (Apply, Cut);
 // others read it through its View.

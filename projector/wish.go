@@ -1,6 +1,7 @@
 package projector
 
 import (
+	"hash/fnv"
 	"strings"
 
 	"github.com/quotashare/quotashare/events"
@@ -46,6 +47,18 @@ func (w *wish) keep() wish {
 		c.candidates = append(c.candidates, x)
 	}
 	return c
+}
+
+// want names what is wished for, which rules may hold back for all that wish it: the
+// model, and of which connections. Two that are named alike by chance wait for each other.
+func (w *wish) want() uint32 {
+	text := appendText(nil, w.model)
+	for i := range w.candidates {
+		text = appendText(text, w.candidates[i].ConnectionID)
+	}
+	h := fnv.New32a()
+	h.Write(text)
+	return h.Sum32()
 }
 
 // question is that of the wish for the connection, or for any of the pool.
