@@ -19,10 +19,21 @@ import (
 type snapshotKeeper struct {
 	e   *Engine
 	dir *snapdir.Dir // nil = none are kept
+	// shared are those of all deciders, nil = there are none. Set before Run.
+	shared sharedSnapshots
 	// asked are those who want one now. Each that was taken up is answered.
 	asked   chan chan<- takenSnapshot
 	refused refusedSnapshots
 	figures snapshotFigures
+}
+
+// sharedSnapshots are those that the deciders of a log have in common.
+type sharedSnapshots interface {
+	// saved says that there is a new one in the directory; it does not block.
+	saved(h snapshots.Header)
+	// fetch brings the newest good one that fits into the directory. An error wraps
+	// snapdir.ErrNone when there is none.
+	fetch(ctx context.Context, fits func(snapshots.Header) bool) error
 }
 
 // takenSnapshot is what became of one.
@@ -148,6 +159,9 @@ func (k *snapshotKeeper) take(ctx context.Context, p *projection) (got takenSnap
 	case got.err == nil:
 		k.figures.taken(&got, k.e.now(), took)
 		k.e.o.Log.Info("took a snapshot", "seq", got.header.Seq, "bytes", got.sum.Bytes, "took", took)
+		if k.shared != nil {
+			k.shared.saved(got.header)
+		}
 	case ctx.Err() == nil && !errors.Is(got.err, projected.ErrNothing):
 		k.figures.failed.Add(1)
 		k.e.o.Log.Error("no snapshot could be taken; the state goes on without", "err", got.err)

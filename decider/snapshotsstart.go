@@ -83,13 +83,19 @@ func (k *snapshotKeeper) fill(ctx context.Context, store projector.Store, from *
 }
 
 // open returns the newest snapshot later than a sequence that fits, nil when there
-// is none. A directory that cannot be read is no reason to stay away: the log is
-// still there.
+// is none: of those here, and only when none of them fits of those that deciders
+// share, because what follows is in the log. What cannot be read is no reason to stay
+// away: all of it is in the log.
 func (k *snapshotKeeper) open(ctx context.Context, after uint64) (*snapdir.Snapshot, error) {
 	fits := func(h snapshots.Header) bool {
 		return h.Seq > after && projected.Fits(h) && !k.refused.has(h) && k.inLog(ctx, projected.PositionIn(&h)) != otherLog
 	}
 	s, err := k.dir.Newest(fits)
+	if errors.Is(err, snapdir.ErrNone) && k.shared != nil {
+		if err = k.shared.fetch(ctx, fits); err == nil {
+			s, err = k.dir.Newest(fits)
+		}
+	}
 	if err == nil || ctx.Err() != nil {
 		return s, ctx.Err()
 	}
