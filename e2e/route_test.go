@@ -21,6 +21,8 @@ type routed struct {
 		Order              int
 		InFlight           int64
 	}
+	InFlight *int64  // with explain, as Backlog
+	Backlog  *object // when anybody waits
 }
 
 // toRoute makes a question for any connection of the pool that waits for long.

@@ -1,0 +1,195 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// storedAt is the log's time of a message, and its subject.
+func storedAt(t *testing.T, js jetstream.JetStream, seq uint64) (time.Time, string) {
+	t.Helper()
+	s, err := js.Stream(deadline(t), "QUOTA")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.GetMsg(deadline(t), seq)
+	if err != nil {
+		t.Fatalf("message %d: %v", seq, err)
+	}
+	return m.Time.Truncate(time.Millisecond), m.Subject
+}
+
+// A caller dies that was told an account, which takes one call at a time, while others
+// make calls all the time. The first message of the log after its lease has ended gives
+// the place to the one that waits: nobody who comes just then gets it, and nothing is
+// left of the dead one.
+func TestAnOrphanIsGoneAfterItsLease(t *testing.T) {
+	d := newDeciders(t)
+	d.narrow("p", 1, "c")
+	d.pool(object{"id": "busy", "connections": []object{{"connectionId": "other"}}, "allocations": shares(t, "carol 100")})
+	orphan := toRoute("alice", "p", "orphan")
+	orphan["leaseMs"] = 1500
+	dies := connect(t, d.nats)
+	var first routed
+	decode(t, string(request(t, dies, "quota.route", text(t, orphan))), &first)
+	dies.Close()
+	if first.said() != "allow ok" || first.ConnectionID != "c" {
+		t.Fatalf("the first is answered %+v", first)
+	}
+	over := first.AsOf.Time.Add(1500 * time.Millisecond)
+
+	answer := make(chan routed, 1)
+	go func() { answer <- operator{&process{t: t, http: d.right.url}}.route(toRoute("bob", "p", "waits")) }()
+	var got routed
+	for n := 0; got.Decision == ""; n++ {
+		select {
+		case got = <-answer:
+		default:
+			d.traffic(n)
+		}
+	}
+	if got.said() != "allow ok" || got.ConnectionID != "c" || got.Candidates[0].InFlight != 0 {
+		t.Errorf("who waited is answered %+v", got)
+	}
+	if at, subject := storedAt(t, d.js, got.AsOf.Seq); at.Before(over) {
+		t.Errorf("it passes with %s at %v, before the lease ends at %v", subject, at, over)
+	}
+	if at, subject := storedAt(t, d.js, got.AsOf.Seq-1); !at.Before(over) {
+		t.Errorf("it does not pass with %s at %v, though the lease ended at %v", subject, at, over)
+	}
+	if r := d.route(object{"apiKeyId": "carol", "pool": "p", "maxWaitMs": 0, "minSeq": got.AsOf.Seq}); r.said() != "block capacity of connection" {
+		t.Errorf("the place is given twice: %+v", r)
+	}
+	d.release("bob", "waits")
+	if r := d.route(toRoute("alice", "p", "last")); r.said() != "allow ok" || r.Candidates[0].InFlight != 0 {
+		t.Errorf("something is left: %+v", r)
+	}
+}
+
+// traffic is a call of carol's from the question to the settlement, and one that would
+// take the place that others wait for.
+func (d *deciders) traffic(n int) {
+	d.t.Helper()
+	name := fmt.Sprint("t-", n)
+	if r := d.route(toRoute("carol", "busy", name)); r.said() != "allow ok" {
+		d.t.Fatalf("carol is answered %+v", r)
+	}
+	if r := d.route(object{"apiKeyId": "carol", "pool": "p", "maxWaitMs": 0}); r.said() != "block capacity of connection" {
+		d.t.Fatalf("carol passes by who waits: %+v", r)
+	}
+	d.consume(object{"apiKeyId": "carol", "connectionId": "other", "requestId": name})
+}
+
+// awaitHolds returns when the log has so many messages of holds, and their deciders
+// have folded the last.
+func awaitHolds(t *testing.T, js jetstream.JetStream, n int, running ...*process) {
+	t.Helper()
+	c, err := js.OrderedConsumer(deadline(t), "QUOTA", jetstream.OrderedConsumerConfig{FilterSubjects: []string{"quota.hold"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last uint64
+	for range n {
+		m, err := c.Next(jetstream.FetchMaxWait(patience))
+		if err != nil {
+			t.Fatalf("the log has no %d holds: %v", n, err)
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = meta.Sequence.Stream
+	}
+	for _, p := range running {
+		p.at(last)
+	}
+}
+
+// dues are the times of the messages that say that time has gone by.
+func dues(t *testing.T, js jetstream.JetStream, last uint64) (list []time.Time) {
+	t.Helper()
+	for seq := uint64(1); seq <= last; seq++ {
+		if at, subject := storedAt(t, js, seq); subject == "quota.due" {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+// A decider is killed while callers of two keys wait at it, and nobody asks again. The
+// other one, where somebody waits for another pool, sees to it that each is let in or
+// refused when it is time; nothing is left of them, and the next one passes at once.
+func TestWaitersOfAKilledDeciderEnd(t *testing.T) {
+	front := start(t, "ingest", "--data-dir", t.TempDir(), "--nats-addr", freeAddr(t), "--http-addr", "127.0.0.1:0", "--sync", "100ms")
+	decider := func() *process {
+		p := start(t, "decider", "--data-dir", t.TempDir(), "--store-nats-url", front.nats, "--http-addr", "127.0.0.1:0")
+		p.awaitReady()
+		return p
+	}
+	dies, stays := decider(), decider()
+	js := jetStream(t, connect(t, front.nats))
+	o := operator{stays}
+	o.narrow("p", 1, "c")
+	o.narrow("q", 1, "d")
+	holder := toRoute("alice", "p", "holder")
+	holder["leaseMs"] = 1500
+	first := o.route(holder)
+	o.route(toRoute("carol", "q", "holds d"))
+	dies.at(lastSeq(t, front.nats))
+
+	var gone sync.WaitGroup
+	for i, key := range []string{"alice", "alice", "bob", "bob"} {
+		q := toRoute(key, "p", fmt.Sprint("w-", i))
+		q["maxWaitMs"], q["leaseMs"] = 3000, 2000
+		gone.Go(func() {
+			if resp, err := http.Post(dies.http+apiPath("route"), "application/json", strings.NewReader(text(t, q))); err == nil {
+				resp.Body.Close()
+			}
+		})
+		awaitHolds(t, js, 3+i, dies, stays)
+	}
+	dies.kill()
+	gone.Wait()
+	began, _ := storedAt(t, js, lastSeq(t, front.nats)) // before the log learns that it is time
+	outlasts := toRoute("carol", "q", "outlasts them")
+	outlasts["maxWaitMs"] = 5000
+	if r := o.route(outlasts); r.said() != "block capacity of connection" {
+		t.Errorf("who waits for another pool is answered %+v", r)
+	}
+
+	lease := first.AsOf.Time.Add(1500 * time.Millisecond)
+	for what, within := range map[string][2]time.Time{
+		"the lease":           {lease, began.Add(3 * time.Second)},
+		"the last wait":       {began.Add(3 * time.Second), began.Add(5 * time.Second)},
+		"the other one's own": {began.Add(5 * time.Second), began.Add(patience)},
+	} {
+		said := false
+		for _, at := range dues(t, js, lastSeq(t, front.nats)) {
+			said = said || !at.Before(within[0]) && at.Before(within[1])
+		}
+		if !said {
+			t.Errorf("nobody says that %s is over, from %v to %v", what, within[0], within[1])
+		}
+	}
+	v := &victim{process: stays}
+	for outcome, want := range map[string]int{"waited": 5, "granted": 1, "timed-out": 4, "left": 0, "expired": 2} {
+		if n := v.metric(t, fmt.Sprintf("quotashare_holds_total{outcome=%q}", outcome)); n != want {
+			t.Errorf("%d %s, want %d", n, outcome, want)
+		}
+	}
+	if n := v.metric(t, "quotashare_holds_open"); n != 1 {
+		t.Errorf("%d are held, want the one of the other pool", n)
+	}
+	next := toRoute("bob", "p", "next")
+	next["maxWaitMs"], next["explain"] = 0, true
+	r := o.route(next)
+	if r.said() != "allow ok" || r.ConnectionID != "c" || r.Backlog != nil || r.InFlight == nil || *r.InFlight != 0 {
+		t.Errorf("the next one is answered %+v", r)
+	}
+}
