@@ -10,14 +10,14 @@ import (
 type pairKey struct{ conn, key, model ref }
 
 // pair is one (connection, key[, model]) that was consumed. series holds, for
-// each unit, the place + 1 of its counters, 0 while there are none; the next two
-// are the links of its chains, see chain.
+// each unit, the place + 1 of its counters, 0 while there are none; the links are
+// those of its chains, see chain. A place of pairs that is free has connection 0.
 type pair struct {
 	pairKey
-	series     [quota.NumUnits]uint32
-	nextOfConn uint32
-	nextOfKey  uint32
-	row        uint32 // place in history of the minute row it was added to last, see addHistory
+	series [quota.NumUnits]uint32
+	ofConn link
+	ofKey  link
+	row    uint32 // place in history of the minute row it was added to last, see addHistory
 }
 
 // series is the counters of one pair in one unit: all five windows, or, for a
@@ -41,6 +41,8 @@ type counters struct {
 	byName arena[chain] // by name ref; those of keys alone are used
 	dirty  []uint32     // places in series
 	dirtyM []uint32     // places in models
+	idle   idle         // what was collected
+	most   int          // pairs in byKey since it was made
 }
 
 type modelSeries struct {
@@ -125,20 +127,25 @@ func bucketsAt(t int64) (b buckets) {
 }
 
 // fits reports whether the amounts can be added to the pair at that place
-// without passing the bound of any bucket.
-func (c *counters) fits(i uint32, b *buckets, cost *quota.Amounts) bool {
+// without passing the bound of any bucket that still weighs at log time, whose
+// buckets are now. One that does not may have been collected, so an event is not
+// refused for what is in it.
+func (c *counters) fits(i uint32, b, now *buckets, cost *quota.Amounts) bool {
 	p := c.pairs.at(i)
+	full := func(x windows.Counter, w quota.Window, amount quota.Amount) bool {
+		return b[w] >= now[w]-1 && x.Check(b[w], amount) == windows.Overflow
+	}
 	for u, amount := range cost {
 		switch {
 		case amount == 0 || p.series[u] == 0: // one amount always fits an empty counter
 		case p.model != 0:
-			if c.models.at(p.series[u]-1).counter.Check(b[quota.Hourly], amount) == windows.Overflow {
+			if full(c.models.at(p.series[u]-1).counter, quota.Hourly, amount) {
 				return false
 			}
 		default:
 			s := c.series.at(p.series[u] - 1)
-			for w := range s.counter {
-				if s.counter[w].Check(b[w], amount) == windows.Overflow {
+			for w := range quota.Window(quota.NumWindows) {
+				if full(s.counter[w], w, amount) {
 					return false
 				}
 			}
@@ -148,7 +155,8 @@ func (c *counters) fits(i uint32, b *buckets, cost *quota.Amounts) bool {
 }
 
 // add adds the amounts to the pair at that place and reports whether some
-// window was too far ahead to take them. The caller has made sure that they fit.
+// window was too far ahead to take them, or full where it weighs no more. The
+// caller has made sure that they fit.
 func (c *counters) add(i uint32, b *buckets, cost *quota.Amounts, logTime int64) (late bool) {
 	model := c.pairs.at(i).model != 0
 	for u := range quota.Unit(quota.NumUnits) {
@@ -167,7 +175,7 @@ func (c *counters) addSeries(i uint32, u quota.Unit, b *buckets, amount quota.Am
 	s := c.seriesOf(i, u)
 	s.changed = logTime
 	for w := range s.counter {
-		late = s.counter[w].Add(b[w], amount) == windows.Late || late
+		late = s.counter[w].Add(b[w], amount) != windows.Added || late
 	}
 	if !s.dirty {
 		s.dirty = true
@@ -179,7 +187,7 @@ func (c *counters) addSeries(i uint32, u quota.Unit, b *buckets, amount quota.Am
 func (c *counters) addModel(i uint32, u quota.Unit, b *buckets, amount quota.Amount, logTime int64) (late bool) {
 	s := c.modelSeriesOf(i, u)
 	s.changed = logTime
-	late = s.counter.Add(b[quota.Hourly], amount) == windows.Late
+	late = s.counter.Add(b[quota.Hourly], amount) != windows.Added
 	if !s.dirty {
 		s.dirty = true
 		c.dirtyM = append(c.dirtyM, c.pairs.at(i).series[u]-1)

@@ -45,7 +45,7 @@ func (s *State) Committed() {
 // Unwritten is how many events with an id wait for a cut: a measure of the
 // next batch.
 func (s *State) Unwritten() int {
-	return len(s.dedup.fresh) + len(s.settled.fresh) + len(s.holds.dirty) + len(s.holds.gone) + len(s.counters.dirty) + len(s.meters.dirty) + len(s.rejected) + s.routes.unwritten()
+	return len(s.dedup.fresh) + len(s.settled.fresh) + len(s.holds.dirty) + len(s.holds.gone) + len(s.counters.dirty) + len(s.counters.idle.gone) + len(s.meters.dirty) + len(s.rejected) + s.routes.unwritten()
 }
 
 // cutIDs writes the ids interned since the last cut.
@@ -73,6 +73,7 @@ func (s *State) cutConnections(b Batch) (err error) {
 
 func (s *State) cutCounters(b Batch) (err error) {
 	c := s.counters
+	err = s.cutIdle(b) // before what came back since
 	for _, i := range c.dirty {
 		x := c.series.at(i)
 		x.dirty = false

@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"hash"
+	"io"
 	"maps"
 	"slices"
 
@@ -23,7 +23,18 @@ type Digest [sha256.Size]byte
 // folds: a million pairs take about a second, for which readers are not made
 // to wait.
 func (s *State) Digest() (Digest, error) {
-	w := &digester{h: sha256.New()}
+	h := sha256.New()
+	if err := s.Canonical(h); err != nil {
+		return Digest{}, err
+	}
+	return Digest(h.Sum(nil)), nil
+}
+
+// Canonical writes the canonical encoding, which the digest is of, for who wants to
+// know in what two states differ. It is called as Digest is. The error is that of the
+// store or of the writer.
+func (s *State) Canonical(to io.Writer) error {
+	w := &digester{to: to}
 	w.uint(RulesVersion)
 	w.int(s.logTime)
 	s.digestConfig(w)
@@ -32,26 +43,29 @@ func (s *State) Digest() (Digest, error) {
 	s.digestHolds(w)
 	s.digestRoutes(w)
 	if err := s.settled.digest(w, s.logTime); err != nil {
-		return Digest{}, err
+		return err
 	}
 	w.bytes(nil) // no id hash is empty: the end
 	s.digestProviders(w)
 	if err := s.dedup.digest(w, s.logTime); err != nil {
-		return Digest{}, err
+		return err
 	}
 	w.flush()
-	return Digest(w.h.Sum(nil)), nil
+	return w.err
 }
 
 // digester writes the canonical encoding: varints, and strings with their
 // length in front, so that no two states share an encoding.
 type digester struct {
-	h   hash.Hash
+	to  io.Writer
 	buf []byte
+	err error // the first of the writer; nothing is written after it
 }
 
 func (w *digester) flush() {
-	w.h.Write(w.buf)
+	if w.err == nil {
+		_, w.err = w.to.Write(w.buf)
+	}
 	w.buf = w.buf[:0]
 }
 
@@ -110,9 +124,11 @@ func (in *interner) ranks() []uint32 {
 // buckets are 0 and no newer than log time.
 func (s *State) digestCounters(w *digester) {
 	conns, names := s.conns.ranks(), s.names.ranks()
-	order := make([]uint32, s.counters.pairs.n)
-	for i := range order {
-		order[i] = uint32(i)
+	order := make([]uint32, 0, s.counters.pairs.n)
+	for i, p := range s.counters.pairs.all {
+		if p.conn != 0 { // else the place is free
+			order = append(order, i)
+		}
 	}
 	slices.SortFunc(order, func(a, b uint32) int {
 		x, y := s.counters.pairs.at(a), s.counters.pairs.at(b)

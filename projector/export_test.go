@@ -210,3 +210,37 @@ func (s *State) Waiting() (list []Waiting) {
 
 // Credits returns the routing credits of a pool, in the order of its connections.
 func (s *State) Credits(pool string) []int64 { return s.pools[pool].lane.credits }
+
+// Sizes are what counters take.
+type Sizes struct{ Places, Chunks, Indexed int }
+
+// Sizes returns how many places counters have had, how many chunks these take now,
+// and how many pairs are indexed.
+func (s *State) Sizes() (x Sizes) {
+	c := s.counters
+	count := func(n uint32, chunks int, there func(int) bool) {
+		x.Places += int(n)
+		for i := range chunks {
+			if there(i) {
+				x.Chunks++
+			}
+		}
+	}
+	count(c.pairs.n, len(c.pairs.chunks), func(i int) bool { return c.pairs.chunks[i] != nil })
+	count(c.series.n, len(c.series.chunks), func(i int) bool { return c.series.chunks[i] != nil })
+	count(c.models.n, len(c.models.chunks), func(i int) bool { return c.models.chunks[i] != nil })
+	x.Indexed = len(c.byKey)
+	return x
+}
+
+// HasTotal reports whether questions look for the keys of the connection.
+func (s *State) HasTotal(connection string) bool { return s.conn(s.conns.find(connection)).total != 0 }
+
+// KeyList is a list of keys that is being made.
+type KeyList struct{ l *keyLister }
+
+// BeginKeys begins what Keys does.
+func (s *State) BeginKeys() KeyList { return KeyList{s.newKeyLister()} }
+
+// End ends it.
+func (x KeyList) End() []Key { return x.l.run() }

@@ -171,10 +171,7 @@ func conflict(e *events.Event) *events.Rejection {
 func (s *State) fold(m *events.Message, index int, e *events.Event, n *identity) (*events.Rejection, error) {
 	switch e.Kind {
 	case events.Consumption:
-		if r := s.foldUsage(m, e); r != nil {
-			return r, nil
-		}
-		return nil, s.settle(e, n)
+		return s.foldConsumption(m, index, e, n)
 	case events.Adjustment:
 		return s.foldUsage(m, e), nil
 	case events.Saturation:
@@ -200,7 +197,7 @@ func (s *State) fold(m *events.Message, index int, e *events.Event, n *identity)
 // at the provider, so meters know nothing of it.
 func (s *State) foldUsage(m *events.Message, e *events.Event) *events.Rejection {
 	at, clamped := placeAt(e.Time, m.Time)
-	b := bucketsAt(at)
+	b, now := bucketsAt(at), bucketsAt(s.logTime)
 	conn, key, model := s.connRef(e.ConnectionID), s.names.intern(e.APIKeyID), s.names.intern(e.Model)
 	touched := [...]touch{
 		s.total(conn),
@@ -213,7 +210,7 @@ func (s *State) foldUsage(m *events.Message, e *events.Event) *events.Rejection 
 		list = touched[:]
 	}
 	for i := range list {
-		if list[i].known && !s.counters.fits(list[i].place, &b, &e.Cost) {
+		if list[i].known && !s.counters.fits(list[i].place, &b, &now, &e.Cost) {
 			return overflow(e)
 		}
 	}

@@ -83,7 +83,12 @@ type KeyPool struct {
 // id. Pools and connections are those of the moment of the call, last events may
 // be newer.
 func (s *State) Keys() []Key {
-	l := s.newKeyLister()
+	return s.newKeyLister().run()
+}
+
+// run makes the list, once.
+func (l *keyLister) run() []Key {
+	defer l.s.counters.idle.letGo()
 	for more := true; more; {
 		more = l.look()
 		l.take()
@@ -105,7 +110,6 @@ type keyLister struct {
 	poolOf  []int         // by connection: place in pools + 1
 	listing map[ref][]int // pools that have an allocation of the key which is not in list yet
 	names   ref           // how many there were at the call
-	pairs   uint32        // as well
 
 	at     ref    // the key of the chain
 	next   uint32 // its next pair + 1
@@ -127,7 +131,8 @@ type sighting struct {
 
 func (s *State) newKeyLister() *keyLister {
 	s.mu.RLock()
-	l := &keyLister{s: s, pools: slices.Clone(s.poolList), names: s.names.len(), pairs: s.counters.pairs.n}
+	s.counters.idle.hold()
+	l := &keyLister{s: s, pools: slices.Clone(s.poolList), names: s.names.len()}
 	conns := s.conns.len()
 	s.mu.RUnlock()
 	l.poolOf, l.listing = make([]int, conns+1), make(map[ref][]int)
@@ -143,7 +148,8 @@ func (s *State) newKeyLister() *keyLister {
 }
 
 // look collects sightings from the state and reports whether there are more. A
-// chain grows at its front alone, so going on in the middle of one is safe.
+// chain grows at its front alone, and loses nothing while somebody goes along, so
+// going on in the middle of one is safe.
 func (l *keyLister) look() (more bool) {
 	l.looked = l.looked[:0]
 	s := l.s
@@ -164,10 +170,9 @@ func (l *keyLister) look() (more bool) {
 }
 
 func (l *keyLister) see(p *pair) {
-	place := l.next
-	l.next = p.nextOfKey
-	if place > l.pairs {
-		return // newer than the call: its connection may be in a pool unknown here
+	l.next = p.ofKey.next
+	if int(p.conn) >= len(l.poolOf) {
+		return // its connection is newer than the call
 	}
 	x := sighting{key: p.key, conn: p.conn, last: l.s.counters.changed(p)}
 	if n := len(l.looked); n == 0 || l.looked[n-1].key != p.key {

@@ -35,6 +35,7 @@ func Load(store Reader) (*State, error) {
 		{tagConnection, s.loadConnection},
 		{tagSeries, s.loadSeries},
 		{tagModel, s.loadSeries},
+		{tagIdle, s.loadIdle},
 		{tagMeter, s.loadMeter},
 		{tagMeterRow, s.loadMeterRow},
 		{tagSettings, s.loadConfig},
@@ -144,8 +145,10 @@ func (s *State) loadSeries(key, value []byte) error {
 	if !d.done() {
 		return corrupt("counter", key)
 	}
-	if k.key == 0 {
-		s.conn(k.conn).total = i + 1
+	// The total's counters may be gone while those of a key are there: corrections
+	// that cancel each other.
+	if c := s.conn(k.conn); c.total == 0 {
+		c.total = s.counters.need(pairKey{conn: k.conn}) + 1
 	}
 	return nil
 }

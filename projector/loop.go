@@ -370,3 +370,36 @@ func (l *Loop) Lag(now int64) (behind, silent int64) {
 	}
 	return behind, silent
 }
+
+// busyRetry is how long a collection waits for who goes along the chains.
+const busyRetry = 20 * time.Millisecond
+
+// Collect runs a collection to its end, a part between two runs each, and returns
+// what it dropped. Where it ends early, with the context's error or ErrEnded, nothing
+// is lost: another goes on.
+func (l *Loop) Collect(ctx context.Context, counters, models int64) (dropped, pairs int, err error) {
+	c := &Collection{Counters: counters, Models: models}
+	for {
+		var at uint32
+		var done bool
+		if err := l.Do(ctx, func() error {
+			at = c.at
+			done = l.state.Collect(c)
+			at = c.at - at
+			return nil
+		}); err != nil {
+			return 0, 0, err // it may still be under way
+		}
+		if done {
+			return c.Dropped, c.Pairs, nil
+		}
+		if at > 0 {
+			continue
+		}
+		select {
+		case <-time.After(busyRetry):
+		case <-ctx.Done():
+			return 0, 0, ctx.Err()
+		}
+	}
+}

@@ -18,6 +18,7 @@ const (
 	tagConnection = 'n' // connection → provider
 	tagSeries     = 'c' // connection, key, unit → five counters
 	tagModel      = 'm' // connection, key, model, unit → hourly counter
+	tagIdle       = 'g' // one record: until when something weighed that was collected
 	tagMeter      = 'M' // connection, window, scope → head
 	tagMeterRow   = 'K' // connection, window, scope, cycle, key → usage
 	tagSeen       = 'd' // day, bucket → id hash, time, content hash, … (merged)

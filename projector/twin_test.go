@@ -37,6 +37,20 @@ type used struct {
 	conn, key, model string
 	time             int64
 	cost             quota.Amounts
+	full             *full
+}
+
+// full are the windows that had no room for an event and weigh no more, by the pair.
+type full map[counterOf]bool
+
+type counterOf struct {
+	key, model string
+	unit       quota.Unit
+	window     quota.Window
+}
+
+func (u used) isFull(p used, unit quota.Unit, win quota.Window) bool {
+	return u.full != nil && (*u.full)[counterOf{p.key, p.model, unit, win}]
 }
 
 type takenID struct {
@@ -108,7 +122,7 @@ func (w *twin) reject(r events.Reason) {
 
 // use counts the event, unless a bucket would pass its bound.
 func (w *twin) use(m *events.Message, e *events.Event) bool {
-	u := used{conn: e.ConnectionID, key: e.APIKeyID, model: e.Model, cost: e.Cost}
+	u := used{conn: e.ConnectionID, key: e.APIKeyID, model: e.Model, cost: e.Cost, full: &full{}}
 	var clamped bool
 	u.time, clamped = place(m, e)
 	late := false
@@ -124,9 +138,14 @@ func (w *twin) use(m *events.Message, e *events.Event) bool {
 					continue
 				}
 				sum := w.bucket(p, unit, win, bucket)
-				if sum.Add(sum, big.NewInt(int64(u.cost[unit]))); sum.CmpAbs(big.NewInt(1<<62)) >= 0 {
+				if sum.Add(sum, big.NewInt(int64(u.cost[unit]))); sum.CmpAbs(big.NewInt(1<<62)) < 0 {
+					continue
+				}
+				if bucket >= w.logTime/win.Millis()-1 {
 					return false
 				}
+				late = true
+				(*u.full)[counterOf{p.key, p.model, unit, win}] = true
 			}
 		}
 	}
@@ -178,7 +197,7 @@ func (w *twin) newest(p used, unit quota.Unit, win quota.Window) (bucket int64, 
 func (w *twin) bucket(p used, unit quota.Unit, win quota.Window, bucket int64) *big.Int {
 	sum := new(big.Int)
 	for _, u := range w.used {
-		if u.counts(p, unit) && u.time/win.Millis() == bucket {
+		if u.counts(p, unit) && !u.isFull(p, unit, win) && u.time/win.Millis() == bucket {
 			sum.Add(sum, big.NewInt(int64(u.cost[unit])))
 		}
 	}

@@ -65,8 +65,8 @@ func (x *usageSheet) addBurn(ctx context.Context, rows *History) error {
 // MaxAhead. Most keys of a large pool are silent for hours.
 func (x *excerpt) countedSince(time int64) map[ref]struct{} {
 	keys := make(map[ref]struct{})
-	for i := range x.counters.pairs.n {
-		if p := x.counters.pairs.at(i); p.key != 0 && x.counters.changed(p) >= time {
+	for _, p := range x.counters.pairs.all {
+		if p.key != 0 && x.counters.changed(p) >= time {
 			keys[p.key] = struct{}{}
 		}
 	}

@@ -61,6 +61,7 @@ func (s *State) unlistedKeysOf(ctx context.Context, poolID string, clock int64) 
 	if !ok {
 		return keys, false, nil
 	}
+	defer s.counters.idle.letGo()
 	for more := true; more; {
 		if err := ctx.Err(); err != nil {
 			return keys, false, err
@@ -81,6 +82,7 @@ func (s *State) newKeyChooser(poolID string, clock int64) (c *keyChooser, ok boo
 	if !ok {
 		return nil, false
 	}
+	s.counters.idle.hold()
 	c = &keyChooser{s: s, p: p, unit: quota.Requests, window: quota.Hourly, now: max(clock, s.logTime)}
 	if d := p.resolved.Dimensions; len(d) > 0 {
 		c.unit, c.window = d[0].Unit, d[0].Window
@@ -89,7 +91,8 @@ func (s *State) newKeyChooser(poolID string, clock int64) (c *keyChooser, ok boo
 }
 
 // look collects what the next pairs used and reports whether there are more. A
-// chain grows at its front alone, so going on in the middle of one is safe.
+// chain grows at its front alone, and loses nothing while somebody goes along, so
+// going on in the middle of one is safe.
 func (c *keyChooser) look() (more bool) {
 	s := c.s
 	s.mu.RLock()
@@ -98,7 +101,7 @@ func (c *keyChooser) look() (more bool) {
 		switch {
 		case c.next != 0:
 			p := s.counters.pairs.at(c.next - 1)
-			c.next = p.nextOfConn
+			c.next = p.ofConn.next
 			if _, own := c.p.alloc[p.key]; !own {
 				c.used = append(c.used, keyUse{key: p.key, used: s.consumed(p, c.unit, c.window, c.now)})
 			}

@@ -180,7 +180,8 @@ type Asked struct {
 	// SampleRate is the part of the allowed answers that is recorded.
 	SampleRate quota.Ratio
 	// HeldLater is set when a hold was taken, or renewed, after the time that the
-	// question asks for: what was held then is gone.
+	// question asks for, or a counter was collected that weighed then: what there was
+	// is gone.
 	HeldLater bool
 	// UnknownPool is set when the question names a pool that there is not.
 	UnknownPool bool
@@ -294,7 +295,7 @@ func (s *State) gatherFacts(q *questions.Question, a *Asked, conn, allocation in
 			a.reader.model, a.reader.name = s.names.find(q.Model), q.Model
 		}
 	}
-	a.HeldLater = q.At != 0 && q.At < s.logTime && a.reader.heldAfter(q.At)
+	a.HeldLater = q.At != 0 && q.At < s.logTime && (q.At < s.counters.idle.weighed || a.reader.heldAfter(q.At))
 	a.Facts.Gather(&f, &a.reader, a.Now)
 }
 
