@@ -171,7 +171,10 @@ func conflict(e *events.Event) *events.Rejection {
 func (s *State) fold(m *events.Message, index int, e *events.Event, n *identity) (*events.Rejection, error) {
 	switch e.Kind {
 	case events.Consumption:
-		return s.foldConsumption(m, index, e, n)
+		if r := s.foldUsage(m, e); r != nil {
+			return r, nil
+		}
+		return nil, s.settle(e, n)
 	case events.Adjustment:
 		return s.foldUsage(m, e), nil
 	case events.Saturation:
