@@ -47,6 +47,10 @@ type State struct {
 	// OnJudged, when set, is given the expected holds that were judged together, once
 	// they can be read. It must not block, and keeps nothing of the list.
 	OnJudged func([]*Expected)
+	// OnConsumption, when set, is given each consumption before it is counted, and says
+	// whether it is. It is called by the fold, with the state as it is there, and must
+	// not call it. No engine sets it: what it leaves out, no other state lacks.
+	OnConsumption func(*Arrival) (counts bool, err error)
 	// lastConfig is the sequence of the newest message under quota.config.>,
 	// folded or rejected: the next one must follow it.
 	lastConfig uint64

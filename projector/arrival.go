@@ -1,0 +1,73 @@
+package projector
+
+import (
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/fairshare"
+	"github.com/quotashare/quotashare/questions"
+)
+
+// Arrival is a consumption that is about to be counted, for who folds a history to
+// see what would have become of it: State.OnConsumption. It is good during the call.
+type Arrival struct {
+	// Event is counted as it is after the call: it may be put on another connection.
+	Event *events.Event
+	Seq   uint64
+	Index int   // in its message
+	At    int64 // where on the time line it stands, epoch ms
+
+	s       *State
+	request idHash
+}
+
+// HeldOn returns the connection on which its request has an open hold, "" when it has
+// none.
+func (x *Arrival) HeldOn() string {
+	if x.Event.RequestID == "" {
+		return ""
+	}
+	at := x.s.holds.byID[x.request]
+	if at == 0 {
+		return ""
+	}
+	return x.s.conns.id(x.s.holds.at(at).conn)
+}
+
+// Settled reports whether its request was settled before, as far as that is
+// remembered.
+func (x *Arrival) Settled() (bool, error) {
+	if x.Event.RequestID == "" {
+		return false, nil
+	}
+	_, settled, err := x.s.settled.find(x.request, x.s.logTime)
+	return settled, err
+}
+
+// Judge judges a question as the state is before the event, at that instant. What an
+// explained one depends on is in a.
+func (x *Arrival) Judge(q *questions.Question, a *Asked, now int64) fairshare.Verdict {
+	a.begin(x.s, now, nil)
+	a.verdictOnly = !q.Explain
+	x.s.gather(q, a, a, idHash{})
+	a.forgetShared()
+	return a.Facts.Judge(now)
+}
+
+// foldConsumption counts a consumption, unless who looks at it would rather not. The
+// request is over all the same: it was one that came to nothing.
+func (s *State) foldConsumption(m *events.Message, index int, e *events.Event, n *identity) (*events.Rejection, error) {
+	counts := true
+	if s.OnConsumption != nil {
+		at, _ := placeAt(e.Time, m.Time)
+		var err error
+		counts, err = s.OnConsumption(&Arrival{Event: e, Seq: m.Seq, Index: index, At: at, s: s, request: n.request})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if counts {
+		if r := s.foldUsage(m, e); r != nil {
+			return r, nil
+		}
+	}
+	return nil, s.settle(e, n)
+}
