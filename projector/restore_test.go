@@ -106,13 +106,12 @@ func (w *watchedStore) Commit(b projector.Batch) error {
 // even that of 0 which a program left that folded nothing.
 func TestHalfRestoredIsNoState(t *testing.T) {
 	from := smallStore(t)
-	list := recordsOf(t, from)
-	large := bytes.Repeat([]byte{1}, 1<<20)
+	// What Load would not mind beside a position of 0 comes first.
+	var list []record
 	for i := range 5 {
-		key := fmt.Appendf(nil, "r%08d%04d", i, 0)
-		at, _ := slices.BinarySearchFunc(list, key, func(r record, k []byte) int { return bytes.Compare(r.key, k) })
-		list = slices.Insert(list, at, record{key, large})
+		list = append(list, record{fmt.Appendf(nil, "r%08d%04d", i, 0), bytes.Repeat([]byte{1}, 1<<20)})
 	}
+	list = append(list, recordsOf(t, from)...)
 	want, logTime, _, err := projector.PositionOf(from)
 	must(t, err)
 	for _, had := range []string{"nothing", "a position of 0"} {
@@ -191,8 +190,8 @@ func TestAStateIsNotRestoredOver(t *testing.T) {
 	s := load(t, store)
 	fold(t, s, []events.Message{usageAt(4, start, "")}, 1)
 	cut(t, s, store)
-	if err := projector.Restore(t.Context(), store, these(list, io.EOF), want, logTime); err == nil {
-		t.Error("it was")
+	if err := projector.Restore(t.Context(), store, these(list, io.EOF), want, logTime); err == nil || errors.Is(err, projector.ErrCorrupt) {
+		t.Errorf("restored over a state: %v", err)
 	}
 	if got := load(t, store).Position().Seq; got != 4 {
 		t.Errorf("afterwards it is at %d, want 4", got)
