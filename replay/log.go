@@ -20,6 +20,8 @@ type Log interface {
 	// is. Its Next returns projector.ErrLogChanged when the log has another message
 	// at the position. The function ends the reading.
 	Source(ctx context.Context, after projector.Position) (projector.Source, func(), error)
+	// From reads what there is from a sequence on, as Source does.
+	From(ctx context.Context, seq uint64) (projector.Source, func(), error)
 	// Bounds returns the sequences of the first and the last message. Of an empty
 	// log first is one more than last.
 	Bounds(ctx context.Context) (first, last uint64, err error)
@@ -57,8 +59,17 @@ type natsLog struct {
 
 // Source implements Log.
 func (l *natsLog) Source(_ context.Context, after projector.Position) (projector.Source, func(), error) {
+	return l.open(after, 0)
+}
+
+// From implements Log.
+func (l *natsLog) From(_ context.Context, seq uint64) (projector.Source, func(), error) {
+	return l.open(projector.Position{}, seq)
+}
+
+func (l *natsLog) open(after projector.Position, from uint64) (projector.Source, func(), error) {
 	s, err := jetsource.New(jetsource.Options{
-		Conn: l.o.Conn, Stream: events.Stream, After: after, PurgeAge: l.o.PurgeAge, Log: l.o.Log,
+		Conn: l.o.Conn, Stream: events.Stream, After: after, From: from, PurgeAge: l.o.PurgeAge, Log: l.o.Log,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/snapshots"
 	"github.com/quotashare/quotashare/snapshots/projected"
@@ -43,20 +42,14 @@ type Missing struct {
 
 // Player is one state that is moved forward through the log.
 type Player struct {
-	o       Options
-	store   projector.Store
-	state   *projector.State
-	source  projector.Source
-	stop    func()
-	began   projector.Position
-	end     uint64
-	queue   []events.Message // read and not folded
-	read    uint64           // sequence of the last message read
-	dry     bool             // the log had no more
-	passed  uint64           // sequence up to which all is folded, or missing
-	missing Missing
-	run     projector.Run
-	uncut   int // messages folded since the last cut
+	o     Options
+	store projector.Store
+	state *projector.State
+	stop  func()
+	began projector.Position
+	in    reading
+	run   projector.Run
+	uncut int // messages folded since the last cut
 	verdicts
 }
 
@@ -68,16 +61,16 @@ func Open(ctx context.Context, o Options, notAfter uint64) (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Player{o: o, end: last}
 	if o.End != 0 {
-		p.end = min(o.End, last)
+		last = min(o.End, last)
 	}
+	p := &Player{o: o}
 	for {
 		from, err := p.snapshot(ctx, notAfter)
 		if err != nil {
 			return nil, err
 		}
-		err = p.begin(ctx, from)
+		err = p.begin(ctx, from, last)
 		if err == nil {
 			return p, nil
 		}
@@ -115,7 +108,7 @@ func (p *Player) snapshot(ctx context.Context, notAfter uint64) (*snapdir.Snapsh
 
 // begin makes the state, and reads first what comes after it: only then it is
 // known whether the log goes on where the snapshot was taken.
-func (p *Player) begin(ctx context.Context, from *snapdir.Snapshot) (err error) {
+func (p *Player) begin(ctx context.Context, from *snapdir.Snapshot, end uint64) (err error) {
 	if from != nil {
 		defer func() { err = errors.Join(err, from.Close()) }()
 	}
@@ -131,8 +124,8 @@ func (p *Player) begin(ctx context.Context, from *snapdir.Snapshot) (err error) 
 		return err
 	}
 	p.began = p.state.Position()
-	p.read, p.passed = p.began.Seq, p.began.Seq
-	if p.source, p.stop, err = p.o.Log.Source(ctx, p.began); err != nil {
+	p.in = reading{end: end, read: p.began.Seq, passed: p.began.Seq}
+	if p.in.source, p.stop, err = p.o.Log.Source(ctx, p.began); err != nil {
 		return err
 	}
 	p.verdicts.of(p.state)
@@ -148,13 +141,13 @@ func (p *Player) begin(ctx context.Context, from *snapdir.Snapshot) (err error) 
 func (p *Player) Began() projector.Position { return p.began }
 
 // End returns the last sequence that the player reads.
-func (p *Player) End() uint64 { return p.end }
+func (p *Player) End() uint64 { return p.in.end }
 
 // State returns the state as it is now. The next call that folds changes it.
 func (p *Player) State() *projector.State { return p.state }
 
 // Missing returns what was not there to be folded since Began.
-func (p *Player) Missing() Missing { return p.missing }
+func (p *Player) Missing() Missing { return p.in.missing }
 
 // Digest returns the digest of the state as it is now.
 func (p *Player) Digest() (projector.Digest, error) {
@@ -172,7 +165,7 @@ func (p *Player) Close() (err error) {
 	if p.store != nil {
 		err = p.store.Close()
 	}
-	p.stop, p.store, p.queue, p.dry = nil, nil, nil, false
+	p.stop, p.store = nil, nil
 	return err
 }
 

@@ -156,6 +156,9 @@ func (r *rig) snapshot(dir *snapdir.Dir, list []events.Message) {
 	r.must(err)
 }
 
+// now is the time of the broker, epoch ms.
+func (r *rig) now() int64 { return time.Now().UnixMilli() }
+
 func inMemory() (projector.Store, error) { return memstore.New(), nil }
 
 // open opens a player over the rig's log.

@@ -13,25 +13,7 @@ import (
 // Peek returns the next message, which is not folded yet; it is good until the
 // next call. io.EOF says that the player is at its end.
 func (p *Player) Peek(ctx context.Context) (*events.Message, error) {
-	for len(p.queue) == 0 {
-		if p.read >= p.end || p.dry {
-			return nil, io.EOF
-		}
-		got, err := p.source.Next(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("replay: %w", err)
-		}
-		// The end may be of a message that is gone: then the log says that it has
-		// no more, and nothing else will come.
-		p.queue, p.dry = got.List, got.Pending == 0
-		if n := len(got.List); n > 0 {
-			p.read = got.List[n-1].Seq
-		}
-	}
-	if p.queue[0].Seq > p.end {
-		return nil, io.EOF
-	}
-	return &p.queue[0], nil
+	return p.in.peek(ctx)
 }
 
 // Step folds the next message. At the end it returns io.EOF.
@@ -47,16 +29,15 @@ func (p *Player) Step(ctx context.Context) error {
 // To folds up to the message of that sequence and with it. A sequence beyond the
 // end is an error; one that was folded before is none, and nothing happens.
 func (p *Player) To(ctx context.Context, seq uint64) error {
-	if seq > p.end {
-		return fmt.Errorf("replay: there is no message %d: the log ends at %d", seq, p.end)
+	if seq > p.in.end {
+		return fmt.Errorf("replay: there is no message %d: the log ends at %d", seq, p.in.end)
 	}
-	for p.passed < seq {
+	for p.in.passed < seq {
 		if err := p.fill(ctx, seq); err != nil {
 			return err
 		}
 		if p.run.Len() == 0 {
-			p.pass(seq + 1)
-			p.passed = seq
+			p.in.finish(seq)
 			break
 		}
 		if err := p.apply(ctx); err != nil {
@@ -86,23 +67,10 @@ func (p *Player) fill(ctx context.Context, seq uint64) error {
 
 // add takes the next message into the run.
 func (p *Player) add(m *events.Message) {
-	p.pass(m.Seq)
 	p.run.Add(*m)
 	p.expect(m)
-	p.queue = p.queue[1:]
+	p.in.take()
 	p.uncut++
-}
-
-// pass notes what is missing before the sequence.
-func (p *Player) pass(seq uint64) {
-	if n := seq - p.passed - 1; n > 0 {
-		if p.missing.Count == 0 {
-			p.missing.First = p.passed + 1
-		}
-		p.missing.Count += n
-		p.missing.Last = seq - 1
-	}
-	p.passed = seq
 }
 
 // cutAt is how many messages are folded, or changes gathered, before they go to the
@@ -122,7 +90,7 @@ func (p *Player) apply(ctx context.Context) error {
 	}
 	p.settle()
 	if p.o.Progress != nil {
-		p.o.Progress(p.passed)
+		p.o.Progress(p.in.passed)
 	}
 	if p.uncut < cutAt && p.state.Unwritten() < cutAt {
 		return nil

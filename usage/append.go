@@ -128,6 +128,13 @@ func (w *writer) backlog(b *Backlog) {
 	w.End()
 }
 
+// Append appends the signal as a JSON object, as a snapshot has it.
+func (s *Signal) Append(dst []byte) []byte {
+	w := writer{wire.NewWriter(dst, wire.JSON)}
+	w.signal(s)
+	return w.Bytes()
+}
+
 func (w *writer) connection(c *Connection, u quota.Unit) {
 	w.Object()
 	w.text("connectionId", c.ID)

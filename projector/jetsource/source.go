@@ -30,6 +30,9 @@ type Options struct {
 	Stream string
 	// After is the last message applied; the zero Position reads everything.
 	After projector.Position
+	// From is where reading everything begins, for who looks at a part of the log and
+	// keeps no position: a sequence, that of the next message when it is gone.
+	From uint64
 	// PurgeAge is the age below which the stream forgets nothing. A last
 	// message that is gone although it is younger means another stream.
 	PurgeAge time.Duration
@@ -154,7 +157,7 @@ func (s *Source) connect(ctx context.Context) error {
 	if state.LastSeq < s.last.Seq {
 		return fmt.Errorf("%w: it ends at %d and was folded up to %d", projector.ErrLogChanged, state.LastSeq, s.last.Seq)
 	}
-	session, err := openSession(ctx, s.o.Conn, stream, max(s.last.Seq, 1))
+	session, err := openSession(ctx, s.o.Conn, stream, max(s.last.Seq, s.o.From, 1))
 	if err != nil {
 		return err
 	}
