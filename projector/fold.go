@@ -171,10 +171,7 @@ func conflict(e *events.Event) *events.Rejection {
 func (s *State) fold(m *events.Message, index int, e *events.Event, n *identity) (*events.Rejection, error) {
 	switch e.Kind {
 	case events.Consumption:
-		if r := s.foldUsage(m, e); r != nil {
-			return r, nil
-		}
-		return nil, s.settle(e, n)
+		return s.foldConsumption(m, index, e, n)
 	case events.Adjustment:
 		return s.foldUsage(m, e), nil
 	case events.Saturation:
