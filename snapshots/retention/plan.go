@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
-
-	"github.com/quotashare/quotashare/quota"
 )
 
 // Snapshot is one that can be used, by its header: a caller leaves out what is
@@ -23,37 +22,49 @@ type Log struct {
 	// Young is the sequence of the first message that is not older than the
 	// purge's age, Last + 1 when all are older.
 	Young uint64
-	// MaxAge is the one in force, ms, 0 when there is none: what is older is gone.
+	// MaxAge is the one in force, ms: what is older is gone. 0 when there is none,
+	// which is left so: who runs the broker has set it, and nothing is lost by it.
 	MaxAge int64
 }
 
 // Have is what there is.
 type Have struct {
-	Now       int64 // log time, epoch ms
-	Horizon   int64 // of de-duplication, ms
-	Snapshots []Snapshot
-	Log       Log
+	Now       int64      // log time, epoch ms
+	Horizon   int64      // of de-duplication, ms
+	Snapshots []Snapshot // of this program
+	// Shared are those that all programs of the log have in common. They are
+	// not removed by this plan, and need what follows them as much.
+	Shared []Snapshot
+	Log    Log
 }
 
 // Action is what a step does.
 type Action string
 
-// The actions, in the order in which a plan has them: what a purge relies on being
-// unused is gone before it, and the state, which can be rebuilt, comes last.
+// The actions, in the order in which a plan has them: a bound is raised before
+// anything relies on it, and lowered when nothing does any more; what a purge relies
+// on being unused is gone before it; the state, which can be rebuilt, comes after.
+// De-dup entries are not among them: they go by the fold, day by day.
 const (
+	RaiseMaxAge    Action = "raise-max-age"   // of the log, to Age
 	RemoveSnapshot Action = "remove-snapshot" // of Seq
 	PurgeLog       Action = "purge-log"       // usage, signals and holds below Seq
-	DropCounters   Action = "drop-counters"   // of Window, last changed before Before
-	DropHistory    Action = "drop-history"    // minute rows of minutes before Before
-	DropIDs        Action = "drop-ids"        // de-dup entries folded before Before
+	DropCounters   Action = "drop-counters"   // last changed before Before, and read 0
+	DropModels     Action = "drop-models"     // counters for models, as well
+	DropHistory    Action = "drop-history"    // minute rows of days that end before Before
+	LowerMaxAge    Action = "lower-max-age"   // of the log, to Age
 )
+
+// OfLog reports whether the step changes what all programs of the log share, so that
+// one of them is enough.
+func (a Action) OfLog() bool { return a == RaiseMaxAge || a == PurgeLog || a == LowerMaxAge }
 
 // Step is one thing to do. Done twice it does nothing more.
 type Step struct {
 	Action Action `json:"action"`
 	Seq    uint64 `json:"seq,omitempty"`
-	Window string `json:"window,omitempty"`
 	Before int64  `json:"before,omitempty"` // epoch ms, exclusive
+	Age    int64  `json:"age,omitempty"`    // ms
 	Why    string `json:"why"`
 }
 
@@ -78,6 +89,9 @@ func Make(s Settings, have Have) (Plan, error) {
 	if err := s.Validate(have.Horizon); err != nil {
 		return p, err
 	}
+	if have.Log.MaxAge > 0 && have.Log.MaxAge < s.MaxAge {
+		p.add(Step{Action: RaiseMaxAge, Age: s.MaxAge, Why: "the broker deletes what is older than " + age(have.Log.MaxAge) + ", and that is needed"})
+	}
 	list := slices.Clone(have.Snapshots)
 	slices.SortFunc(list, func(a, b Snapshot) int { return cmp.Compare(b.Seq, a.Seq) })
 	cut := len(list)
@@ -93,6 +107,9 @@ func Make(s Settings, have Have) (Plan, error) {
 	}
 	p.purge(&s, &have)
 	p.drop(&s)
+	if have.Log.MaxAge > s.MaxAge {
+		p.add(Step{Action: LowerMaxAge, Age: s.MaxAge, Why: "nothing needs what is older"})
+	}
 	return p, nil
 }
 
@@ -151,48 +168,70 @@ func stretch(n Snapshot, s *Settings) int64 {
 	return q
 }
 
-// broken finds snapshots kept that would be stranded by the settings and are not yet.
+// broken finds snapshots that stay and that a lower bound would strand.
 func (p *Plan) broken(s *Settings, have *Have) error {
+	if have.Log.MaxAge <= s.MaxAge {
+		return nil
+	}
 	planned := *have
 	planned.Log.MaxAge = s.MaxAge
 	var faults []error
-	for _, k := range p.Keep {
-		if planned.stranded(k.Snapshot) && !have.stranded(k.Snapshot) {
+	for n := range p.staying(have) {
+		if planned.stranded(n) {
 			faults = append(faults, fmt.Errorf(
 				"max age: %s is too short, as snapshot %d is %s old and needs what follows it: set it longer, or remove the snapshot",
-				age(s.MaxAge), k.Seq, age(have.Now-k.LogTime),
+				age(s.MaxAge), n.Seq, age(have.Now-n.LogTime),
 			))
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// purge plans to delete messages: those older than the age that each snapshot kept
-// has, but not the log's newest. With fewer snapshots than are to be kept nothing
-// goes, as the log stands in for them.
+// staying yields the snapshots that stay and that what follows is there for, in no
+// order.
+func (p *Plan) staying(have *Have) iter.Seq[Snapshot] {
+	return func(yield func(Snapshot) bool) {
+		for _, k := range p.Keep {
+			if !have.stranded(k.Snapshot) && !yield(k.Snapshot) {
+				return
+			}
+		}
+		for _, n := range have.Shared {
+			if !have.stranded(n) && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// purge plans to delete messages: those older than the age that each snapshot that
+// stays has, but not the log's newest. With fewer snapshots than are to be kept
+// nothing goes, as the log stands in for them.
 func (p *Plan) purge(s *Settings, have *Have) {
 	if len(p.Keep) < s.Newest || have.stranded(p.Keep[len(p.Keep)-1].Snapshot) {
 		return
 	}
-	oldest := p.Keep[len(p.Keep)-1].Seq
+	oldest := p.Keep[0].Seq
+	for n := range p.staying(have) {
+		oldest = min(oldest, n.Seq)
+	}
 	// The oldest snapshot's own message stays: a reader recognises the log by it.
 	below := min(oldest, have.Log.Young, have.Log.Last)
 	if below <= have.Log.First {
 		return
 	}
 	p.add(Step{Action: PurgeLog, Seq: below, Why: fmt.Sprintf(
-		"snapshot %d, the oldest kept, has them, and they are older than %s", oldest, age(s.Purge),
+		"snapshot %d, the oldest, has them, and they are older than %s", oldest, age(s.Purge),
 	)})
 }
 
-// drop plans what of the state goes. Whoever executes it asks each counter's End
+// drop plans what of the state goes. Whoever executes it looks at what counters read
 // too: usage may be ahead of the log time at which it was folded.
 func (p *Plan) drop(s *Settings) {
-	for w := range quota.Window(quota.NumWindows) {
-		p.add(Step{Action: DropCounters, Window: w.String(), Before: p.Now - s.Counters[w], Why: "they have not changed for " + age(s.Counters[w]) + " and read 0"})
-	}
+	idle := func(a int64) string { return "they have not changed for " + age(a) + " and read 0" }
+	p.add(Step{Action: DropCounters, Before: p.Now - s.Counters, Why: idle(s.Counters)})
+	p.add(Step{Action: DropModels, Before: p.Now - s.Models, Why: idle(s.Models)})
 	p.add(Step{Action: DropHistory, Before: p.Now - s.History, Why: "history is kept for " + age(s.History)})
-	p.add(Step{Action: DropIDs, Before: p.Now - s.IDs, Why: "ids are remembered for " + age(s.IDs)})
 }
 
 func (p *Plan) add(s Step) { p.Steps = append(p.Steps, s) }

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/snapshots/retention"
 )
 
@@ -20,19 +19,19 @@ const (
 )
 
 func TestDefaultSettings(t *testing.T) {
-	for _, c := range []struct{ days, hourly, monthly, purge, maxAge int64 }{
+	for _, c := range []struct{ days, models, counters, purge, maxAge int64 }{
 		{1, 14, 60, 60, 90},
 		{14, 14, 60, 60, 90},
 		{45, 45, 60, 60, 90},
 		{61, 61, 61, 61, 91},
 		{3650, 3650, 3650, 3650, 3680},
 	} {
-		s := retention.DefaultSettings(c.days, horizon)
+		s := retention.DefaultSettings(3, c.days)
 		if err := s.Validate(horizon); err != nil {
 			t.Errorf("%d days: %v", c.days, err)
 		}
-		got := []int64{s.History, s.Counters[quota.Hourly], s.Counters[quota.Monthly], s.Purge, s.MaxAge, s.IDs}
-		want := []int64{c.days * day, c.hourly * day, c.monthly * day, c.purge * day, c.maxAge * day, horizon}
+		got := []int64{s.History, s.Models, s.Counters, s.Purge, s.MaxAge}
+		want := []int64{c.days * day, c.models * day, c.counters * day, c.purge * day, c.maxAge * day}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%d days: %s", c.days, diff)
 		}
@@ -47,14 +46,13 @@ func TestSettingsThatDeleteWhatIsNeededAreRefused(t *testing.T) {
 	}{
 		{"one snapshot", func(s *retention.Settings) { s.Newest = 1 }, "newest: 1 leaves no older snapshot"},
 		{"spacing", func(s *retention.Settings) { s.Spacing = day - 1 }, "spacing: 86399999 ms is too short"},
-		{"hourly", func(s *retention.Settings) { s.Counters[quota.Hourly] = 2*hour - 1 }, "hourly counters: 7199999 ms is too short, as usage weighs for two windows: set it to at least 2 hours"},
-		{"monthly", func(s *retention.Settings) { s.Counters[quota.Monthly] = 60*day - 1 }, "monthly counters:"},
-		{"ids", func(s *retention.Settings) { s.IDs = horizon - 1 }, "ids:"},
+		{"hourly", func(s *retention.Settings) { s.Models = 2*hour - 1 }, "model counters: 7199999 ms is too short, as usage weighs for two windows: set it to at least 2 hours"},
+		{"monthly", func(s *retention.Settings) { s.Counters = 60*day - 1 }, "counters:"},
 		{"purge in a window", func(s *retention.Settings) { s.Purge = 59 * day }, "purge: 59 days is too short, as a state folded from the log alone needs two monthly windows of it: set it to at least 60 days"},
 		{"purge in history", func(s *retention.Settings) { s.History = s.Purge + 1 }, "purge: 60 days is too short, as history is drawn"},
 		{"max age", func(s *retention.Settings) { s.MaxAge = s.Purge + 2*s.Spacing - 1 }, "max age:"},
 	} {
-		s := retention.DefaultSettings(14, horizon)
+		s := retention.DefaultSettings(3, 14)
 		c.set(&s)
 		err := s.Validate(horizon)
 		if err == nil || !strings.HasPrefix(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
@@ -64,13 +62,13 @@ func TestSettingsThatDeleteWhatIsNeededAreRefused(t *testing.T) {
 			t.Errorf("%s: planned %v, %v", c.name, p.Steps, err)
 		}
 	}
-	s := retention.DefaultSettings(14, horizon)
-	if err := s.Validate(61 * day); err == nil || strings.Count(err.Error(), "duplicate") != 2 {
+	s := retention.DefaultSettings(3, 14)
+	if err := s.Validate(61 * day); err == nil || strings.Count(err.Error(), "duplicate") != 1 {
 		t.Errorf("a horizon beyond all: %v", err)
 	}
 	s = retention.Settings{}
-	if err := s.Validate(horizon); err == nil || strings.Count(err.Error(), "\n") != 9 {
-		t.Errorf("nothing set: want 10 faults, got %v", err)
+	if err := s.Validate(horizon); err == nil || strings.Count(err.Error(), "\n") != 5 {
+		t.Errorf("nothing set: want 6 faults, got %v", err)
 	}
 }
 
@@ -90,7 +88,7 @@ func TestWhatStaysAndWhatGoes(t *testing.T) {
 		at(985 * day), at(now - hour), at(now), at(980 * day), at(now - 2*hour), at(now - 3*hour), at(now - 4*hour),
 		at(940*day + hour), at(940 * day), at(933 * day), at(935 * day),
 	}
-	p, err := retention.Make(retention.DefaultSettings(14, horizon), have(now, list...))
+	p, err := retention.Make(retention.DefaultSettings(3, 14), have(now, list...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,14 +110,10 @@ func TestWhatStaysAndWhatGoes(t *testing.T) {
 		{Action: "remove-snapshot", Seq: 22561, Why: "an older one is kept of its stretch of 10 days"},
 		{Action: "remove-snapshot", Seq: 22440, Why: "a newer one is older than 60 days"},
 		{Action: "remove-snapshot", Seq: 22392, Why: "a newer one is older than 60 days"},
-		{Action: "purge-log", Seq: 22560, Why: "snapshot 22560, the oldest kept, has them, and they are older than 60 days"},
-		{Action: "drop-counters", Window: "hourly", Before: 986 * day, Why: "they have not changed for 14 days and read 0"},
-		{Action: "drop-counters", Window: "5h", Before: 986 * day, Why: "they have not changed for 14 days and read 0"},
-		{Action: "drop-counters", Window: "daily", Before: 986 * day, Why: "they have not changed for 14 days and read 0"},
-		{Action: "drop-counters", Window: "weekly", Before: 986 * day, Why: "they have not changed for 14 days and read 0"},
-		{Action: "drop-counters", Window: "monthly", Before: 940 * day, Why: "they have not changed for 60 days and read 0"},
+		{Action: "purge-log", Seq: 22560, Why: "snapshot 22560, the oldest, has them, and they are older than 60 days"},
+		{Action: "drop-counters", Before: 940 * day, Why: "they have not changed for 60 days and read 0"},
+		{Action: "drop-models", Before: 986 * day, Why: "they have not changed for 14 days and read 0"},
 		{Action: "drop-history", Before: 986 * day, Why: "history is kept for 14 days"},
-		{Action: "drop-ids", Before: 993 * day, Why: "ids are remembered for 7 days"},
 	}
 	if diff := cmp.Diff(want, p.Steps); diff != "" {
 		t.Error(diff)
@@ -145,7 +139,7 @@ func purged(p retention.Plan) uint64 {
 
 func TestWhatThePurgeWaitsFor(t *testing.T) {
 	const now = 1000 * day
-	s := retention.DefaultSettings(14, horizon)
+	s := retention.DefaultSettings(3, 14)
 	old := []retention.Snapshot{at(930 * day), at(now - hour), at(now)}
 	for _, c := range []struct {
 		name   string
@@ -157,6 +151,10 @@ func TestWhatThePurgeWaitsFor(t *testing.T) {
 		{"there is no snapshot", func(h *retention.Have) { h.Snapshots = nil }, 0},
 		{"young messages", func(h *retention.Have) { h.Log.Young = 5000 }, 5000},
 		{"the newest message", func(h *retention.Have) { h.Log.Last, h.Log.Young = 900, 901 }, 900},
+		{"a shared snapshot", func(h *retention.Have) { h.Shared = []retention.Snapshot{at(now), at(929 * day)} }, 929 * 24},
+		{"a shared one that is stranded", func(h *retention.Have) {
+			h.Shared, h.Log.MaxAge = []retention.Snapshot{at(910 * day)}, 90*day
+		}, 930 * 24},
 		{"nothing left to purge", func(h *retention.Have) { h.Log.First = 930 * 24 }, 0},
 	} {
 		h := have(now, old...)
@@ -168,21 +166,42 @@ func TestWhatThePurgeWaitsFor(t *testing.T) {
 	}
 }
 
+func changesMaxAge(s retention.Step) bool {
+	return s.Action == retention.RaiseMaxAge || s.Action == retention.LowerMaxAge
+}
+
 func TestMaxAgeAndTheOldestSnapshot(t *testing.T) {
 	const now = 1000 * day
-	s := retention.DefaultSettings(14, horizon)
+	s := retention.DefaultSettings(3, 14)
 	three := []retention.Snapshot{at(now), at(now - hour), at(now - 2*hour)}
 	h := have(now, append(three, at(910*day))...)
+	h.Log.MaxAge = 0
+	if p, err := retention.Make(s, h); err != nil || slices.ContainsFunc(p.Steps, changesMaxAge) {
+		t.Errorf("there is no bound, and none is set: %v, %v", p.Steps, err)
+	}
+	h.Log.MaxAge = 100 * day
 	if _, err := retention.Make(s, h); err == nil || !strings.HasPrefix(err.Error(), "max age: 90 days is too short, as snapshot 21840 is 90 days old") {
 		t.Errorf("a bound that is not in force yet: %v", err)
 	}
-	h.Snapshots[3].LogTime++
-	if _, err := retention.Make(s, h); err != nil {
-		t.Errorf("one millisecond younger: %v", err)
+	h.Snapshots, h.Shared = three, h.Snapshots[3:]
+	if _, err := retention.Make(s, h); err == nil || !strings.Contains(err.Error(), "snapshot 21840") {
+		t.Errorf("that a shared snapshot needs: %v", err)
 	}
-	h.Snapshots[3].LogTime--
-	h.Log.MaxAge = s.MaxAge
+	h.Snapshots, h.Shared = append(three, h.Shared...), nil
+	h.Snapshots[3].LogTime++
 	p, err := retention.Make(s, h)
+	if want := (retention.Step{Action: "lower-max-age", Age: 90 * day, Why: "nothing needs what is older"}); err != nil || p.Steps[len(p.Steps)-1] != want {
+		t.Errorf("one millisecond younger: %v, %v", p.Steps, err)
+	}
+	h.Log.MaxAge = 80 * day
+	h.Snapshots = three
+	p, err = retention.Make(s, h)
+	if want := (retention.Step{Action: "raise-max-age", Age: 90 * day, Why: "the broker deletes what is older than 80 days, and that is needed"}); err != nil || p.Steps[0] != want {
+		t.Errorf("a bound that is too low: %v, %v", p.Steps, err)
+	}
+	h.Snapshots = append(three, at(910*day))
+	h.Log.MaxAge = s.MaxAge
+	p, err = retention.Make(s, h)
 	if err != nil || len(p.Keep) != 3 || p.Steps[0].Seq != 21840 || p.Steps[0].Why != "the broker has deleted what follows it" {
 		t.Errorf("the bound is in force: %v, %v", p, err)
 	}
@@ -221,7 +240,7 @@ func (w *world) execute(steps []retention.Step) {
 // instant of the last 60 days can be folded, and neither files nor messages pile up.
 func TestHalfAYear(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := retention.DefaultSettings(14, horizon)
+		s := retention.DefaultSettings(3, 14)
 		s.Newest = rapid.IntRange(2, 5).Draw(t, "newest")
 		s.Spacing = rapid.Int64Range(1, 15).Draw(t, "spacing, days") * day
 		every := rapid.Int64Range(6, 24).Draw(t, "hours between snapshots")

@@ -24,12 +24,11 @@ type Settings struct {
 	// purge's age. Without them none would ever become old: each would be deleted
 	// when Newest others are there.
 	Spacing int64
-	// Counters is the age at which an idle counter of a window may go.
-	Counters [quota.NumWindows]int64
+	// Counters is the age at which idle counters may go: those of all windows are
+	// one record. Models is that of those for a model, which are hourly.
+	Counters, Models int64
 	// History is the age at which a minute row may go.
 	History int64
-	// IDs is the age at which a de-dup entry may go.
-	IDs int64
 	// Purge is the age at which a message of usage, a signal or a hold may go, if
 	// the snapshots no longer need it.
 	Purge int64
@@ -44,14 +43,15 @@ const (
 	margin      = 30 * dayMillis // of it, beyond the purge's age
 )
 
-// DefaultSettings are the settings that follow from the days for which usage is
-// kept and the horizon of de-duplication in ms.
-func DefaultSettings(days, horizon int64) Settings {
-	s := Settings{Newest: 3, Spacing: 10 * dayMillis, History: days * dayMillis, IDs: horizon}
-	for w := range quota.Window(quota.NumWindows) {
-		s.Counters[w] = max(2*w.Millis(), max(days, leastDays)*dayMillis)
-		s.Purge = max(s.Purge, s.Counters[w], horizon)
+// DefaultSettings are the settings that follow from how many snapshots are kept and
+// the days for which usage is.
+func DefaultSettings(newest int, days int64) Settings {
+	least := max(days, leastDays) * dayMillis
+	s := Settings{
+		Newest: newest, Spacing: 10 * dayMillis, History: days * dayMillis,
+		Counters: max(2*quota.Monthly.Millis(), least), Models: max(2*quota.Hourly.Millis(), least),
 	}
+	s.Purge = s.Counters
 	s.MaxAge = max(s.Purge+margin, leastMaxAge)
 	return s
 }
@@ -68,10 +68,8 @@ func (s *Settings) Validate(horizon int64) error {
 		faults = append(faults, fmt.Errorf("newest: %d leaves no older snapshot for when one is damaged: keep at least 2", s.Newest))
 	}
 	need("spacing", s.Spacing, dayMillis, "each day's snapshot kept is many already")
-	for w := range quota.Window(quota.NumWindows) {
-		need(w.String()+" counters", s.Counters[w], 2*w.Millis(), "usage weighs for two windows")
-	}
-	need("ids", s.IDs, horizon, "a duplicate would count again")
+	need("counters", s.Counters, 2*quota.Monthly.Millis(), "usage weighs for two windows")
+	need("model counters", s.Models, 2*quota.Hourly.Millis(), "usage weighs for two windows")
 	need("purge", s.Purge, 2*quota.Monthly.Millis(), "a state folded from the log alone needs two monthly windows of it")
 	need("purge", s.Purge, horizon, "a duplicate of a message that is gone would count again")
 	need("purge", s.Purge, s.History, "history is drawn from the messages again when a state is rebuilt")
