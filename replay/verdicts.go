@@ -10,7 +10,13 @@ type verdicts struct {
 	state   *projector.State
 	explain bool
 	told    func(*projector.Expected) // nil = nobody wants to know
-	waiting []*projector.Expected     // of the run
+	waiting []announced               // of the run
+}
+
+// announced is a hold whose verdict the fold was asked for.
+type announced struct {
+	x                   *projector.Expected
+	apiKeyID, requestID string
 }
 
 func (v *verdicts) of(s *projector.State) { v.state = s }
@@ -43,16 +49,18 @@ func (v *verdicts) expect(m *events.Message) {
 		x := &projector.Expected{ID: it.Event.ID}
 		x.Question.Explain = v.explain
 		if v.state.Expect(x) {
-			v.waiting = append(v.waiting, x)
+			v.waiting = append(v.waiting, announced{x, it.Event.APIKeyID, it.Event.RequestID})
 		}
 	}
 }
 
 // settle forgets those that the fold did not take: no verdict will come of a hold
-// that it had seen before.
+// that it had seen before. That of a request that waits for room is still to come.
 func (v *verdicts) settle() {
-	for _, x := range v.waiting {
-		v.state.Unexpect(x)
+	for _, a := range v.waiting {
+		if !v.state.Waits(a.apiKeyID, a.requestID) {
+			v.state.Unexpect(a.x)
+		}
 	}
 	clear(v.waiting)
 	v.waiting = v.waiting[:0]
