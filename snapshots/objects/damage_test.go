@@ -77,9 +77,18 @@ func TestDamagedObjects(t *testing.T) {
 			b.putByHand(headerOf(2), b.file(2))
 			b.rename(2, func(o *jetstream.ObjectInfo) { o.Digest = "SHA-256=" + strings.Repeat("A", 43) + "=" })
 		}, true},
-		"longer than it says":  {func(b *bench) { b.putByHand(headerOf(2), b.file(2)); b.rename(2, func(o *jetstream.ObjectInfo) { o.Size-- }) }, true},
-		"shorter than it says": {func(b *bench) { b.putByHand(headerOf(2), b.file(2)); b.rename(2, func(o *jetstream.ObjectInfo) { o.Size++ }) }, true},
-		"beyond any snapshot":  {func(b *bench) { b.putByHand(headerOf(2), b.file(2)); b.rename(2, func(o *jetstream.ObjectInfo) { o.Size = 1 << 50 }) }, true},
+		"longer than it says": {func(b *bench) {
+			b.putByHand(headerOf(2), b.file(2))
+			b.rename(2, func(o *jetstream.ObjectInfo) { o.Size-- })
+		}, true},
+		"shorter than it says": {func(b *bench) {
+			b.putByHand(headerOf(2), b.file(2))
+			b.rename(2, func(o *jetstream.ObjectInfo) { o.Size++ })
+		}, true},
+		"beyond any snapshot": {func(b *bench) {
+			b.putByHand(headerOf(2), b.file(2))
+			b.rename(2, func(o *jetstream.ObjectInfo) { o.Size = 1 << 50 })
+		}, true},
 		"the first piece lost": {func(b *bench) { b.putByHand(headerOf(2), b.file(2)); b.dropPiece(2, 0) }, false},
 		"the last piece lost":  {func(b *bench) { b.putByHand(headerOf(2), b.file(2)); b.dropPiece(2, 3) }, false},
 		"all pieces lost": {func(b *bench) {
