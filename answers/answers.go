@@ -70,6 +70,22 @@ func Make(q *questions.Question, a *projector.Asked, to *projector.Route, r *que
 	return d
 }
 
+// About says which connection a judged answer is about, and the pool by whose rules it
+// was made, "" = none. connection is that of fairshare.Answer.
+func About(q *questions.Question, a *projector.Asked, r *questions.Reply, connection int) (connectionID, poolID string) {
+	connectionID = q.ConnectionID
+	if a.Pool != nil {
+		poolID = a.Pool.ID
+		if connection >= 0 && connection < len(a.Pool.Connections) {
+			connectionID = a.Pool.Connections[connection].ConnectionID
+		}
+	}
+	if r.ConnectionID != "" {
+		connectionID = r.ConnectionID
+	}
+	return connectionID, poolID
+}
+
 // unanswerable says why there is no answer, nil when there is one.
 func unanswerable(q *questions.Question, a *projector.Asked, v *View) *questions.Error {
 	switch {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
@@ -64,16 +65,8 @@ func (e *Engine) record(q *questions.Question, a *projector.Asked, r *questions.
 	if !blocks(r) && !sampled(q, a, r) {
 		return
 	}
-	asked := about{index: index, connection: q.ConnectionID}
-	if a.Pool != nil {
-		asked.pool = a.Pool.ID
-		if connection >= 0 && connection < len(a.Pool.Connections) {
-			asked.connection = a.Pool.Connections[connection].ConnectionID
-		}
-	}
-	if r.ConnectionID != "" {
-		asked.connection = r.ConnectionID
-	}
+	asked := about{index: index, local: a.CountsLocals()}
+	asked.connection, asked.pool = answers.About(q, a, r, connection)
 	e.decisions.add(q, r, &asked, e.now())
 }
 
@@ -88,6 +81,7 @@ func sampled(q *questions.Question, a *projector.Asked, r *questions.Reply) bool
 // about is what an answer is about that neither question nor reply say.
 type about struct {
 	index            int
+	local            bool // holds that the log does not have counted
 	connection, pool string
 }
 
@@ -155,7 +149,7 @@ func over(began, now int64) bool { return now < began || now >= began+blockSpan 
 
 func (d *decisions) make(q *questions.Question, r *questions.Reply, a *about, now int64) *row {
 	made := &row{Record: questions.Keep(q, r)}
-	made.Time, made.Index, made.Process = now, a.index, d.process
+	made.Time, made.Index, made.Local, made.Process = now, a.index, a.local, d.process
 	made.ConnectionID, made.PoolID = a.connection, a.pool
 	if q.Reserve { // under the name that the hold has
 		made.Question.RequestID = made.Reply.RequestID

@@ -20,6 +20,9 @@ type Record struct {
 	// Reply.AsOf.Seq; FromView = no event of it was folded, and the answer is of
 	// the state after that message.
 	Index int
+	// Local says that holds counted which the log did not have: of those no fold can
+	// know, so the answer need not follow from the log.
+	Local bool
 	// Count is how many equal answers of one second this row is for. The question
 	// and the reply are the first one's.
 	Count int
@@ -102,6 +105,9 @@ func (c *Record) AppendJSON(dst []byte) []byte {
 	dst = strconv.AppendUint(append(dst, `,"seq":`...), c.Reply.AsOf.Seq, 10)
 	if c.Index != FromView {
 		dst = jsonInt(dst, `,"index":`, int64(c.Index))
+	}
+	if c.Local {
+		dst = append(dst, `,"local":true`...)
 	}
 	dst = jsonInt(dst, `,"count":`, int64(c.Count))
 	dst = jsonStrings(dst, `,"decisionIds":[`, c.DecisionIDs)
@@ -216,6 +222,7 @@ func (c *Record) read(in wire.Reader) {
 	if i, ok := in.Int("index", 0, MaxItems-1); ok {
 		c.Index = int(i)
 	}
+	c.Local, _ = in.Flag("local")
 	c.Count = int(in.NeedInt("count", 1, math.MaxInt32))
 	c.DecisionIDs, _ = in.IDs("decisionIds", MostIDs+1)
 	c.ConnectionID = in.ID("connectionId")

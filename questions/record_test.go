@@ -109,6 +109,7 @@ func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
 			r.HTTPStatus, r.DecisionID = 200, "p1-0"
 			c := Keep(&q, r)
 			c.Time, c.Index = 1_790_000_000_000, rapid.IntRange(FromView, MaxItems-1).Draw(t, "index")
+			c.Local = rapid.Bool().Draw(t, "local")
 			for n := rapid.SampledFrom([]int{1, 2, 3, MostIDs, MostIDs + 1, MostIDs + 2, 500}).Draw(t, "count"); c.Count < n; {
 				c.Join(fmt.Sprint("p1-", c.Count))
 			}
