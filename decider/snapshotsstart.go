@@ -21,22 +21,24 @@ import (
 var errOvertaken = errors.New("the log no longer has what follows the store, and a newer snapshot has it")
 
 // load returns the state that a store has. An empty store is filled from the newest
-// snapshot that fits first; when there is none, the log is folded from its start.
+// snapshot that fits first; when there is none, the log is folded from its start. A
+// store that has a part of a snapshot is corrupt, and that is no fault of the snapshot.
 func (k *snapshotKeeper) load(ctx context.Context, store projector.Store) (*projector.State, error) {
 	pos, _, ok, err := projector.PositionOf(store)
 	if err != nil {
 		return nil, err
 	}
-	if k.dir != nil && !ok {
-		state, err := k.restore(ctx, store)
-		if state != nil || err != nil {
-			return state, err
-		}
-	}
-	if k.dir != nil && ok && k.overtaken(ctx, pos) {
+	if ok && k.overtaken(ctx, pos) {
 		return nil, errOvertaken
 	}
-	return projector.Load(store)
+	state, err := projector.Load(store)
+	if ok || err != nil {
+		return state, err
+	}
+	if restored, err := k.restore(ctx, store); restored != nil || err != nil {
+		return restored, err
+	}
+	return state, nil
 }
 
 // restore fills the store, and returns nil when no snapshot fits. One that does not
@@ -89,6 +91,9 @@ func (k *snapshotKeeper) fill(ctx context.Context, store projector.Store, from *
 func (k *snapshotKeeper) open(ctx context.Context, after uint64) (*snapdir.Snapshot, error) {
 	fits := func(h snapshots.Header) bool {
 		return h.Seq > after && projected.Fits(h) && !k.refused.has(h) && k.inLog(ctx, projected.PositionIn(&h)) != otherLog
+	}
+	if k.dir == nil {
+		return nil, nil
 	}
 	s, err := k.dir.Newest(fits)
 	if errors.Is(err, snapdir.ErrNone) && k.shared != nil {
