@@ -12,10 +12,15 @@ import (
 )
 
 // busy is a pool of two connections, c that takes one at a time and d that takes two.
-// Both are full, r1 is on c, and of alice two wait and of bob one, who came first.
+// Both are full, r1 is on c, and of alice two wait and of bob one, who came first. For
+// another pool somebody waits since long.
 func busy(t *testing.T) *scene {
 	s := newScene(t)
 	s.Locals = new(projector.Locals)
+	s.publish("quota.config.pool.q", `{"id":"q","name":"Q","provider":"custom","connections":[{"connectionId":"elsewhere","maxConcurrent":1}]}`)
+	s.hold("alice", "r0", "elsewhere", 600_000, "")
+	s.route("alice", "w0", `"pool":"q","maxWaitMs":600000`)
+	s.now += 9_000
 	s.publish("quota.config.pool.p", `{"id":"p","name":"P","provider":"custom","connections":[{"connectionId":"c","maxConcurrent":1},{"connectionId":"d","maxConcurrent":2}]}`)
 	for i, c := range []string{"c", "d", "d"} {
 		s.hold("alice", fmt.Sprint("r", i+1), c, 60_000, "")
@@ -47,7 +52,7 @@ func TestTrafficIsShown(t *testing.T) {
 		{"another one of the pool", questions.Question{APIKeyID: "alice", ConnectionID: "d"}, s.now, atD},
 		{"a key that does not wait", questions.Question{APIKeyID: "carol", ConnectionID: "c"}, s.now, carols},
 		{"the pool, whose first answers", questions.Question{APIKeyID: "alice", Pool: "p"}, s.now, atC},
-		{"a lease that is over by now", questions.Question{APIKeyID: "alice", ConnectionID: "c"}, s.now - 3000 + 60_000, later},
+		{"a lease that is over by now", questions.Question{APIKeyID: "alice", ConnectionID: "c"}, s.now - 3_000 + 60_000, later},
 		{"a hold of its own that is renewed", questions.Question{APIKeyID: "alice", ConnectionID: "c", RequestID: "r1", Reserve: true}, s.now, renewed},
 		{"a choice that is a block", questions.Question{APIKeyID: "alice", Pool: "p", RequestID: "r9", Reserve: true}, s.now, atC},
 		{"a choice", questions.Question{APIKeyID: "alice", Pool: "p", RequestID: "r2", Reserve: true}, s.now, with(atD, 1)},
@@ -68,6 +73,24 @@ func TestTrafficIsShown(t *testing.T) {
 func with(t questions.Traffic, inFlight int64) questions.Traffic {
 	t.InFlight = inFlight
 	return t
+}
+
+// TestTrafficIsOfOneMoment: nothing is left of the moment before, in memory that is
+// used again.
+func TestTrafficIsOfOneMoment(t *testing.T) {
+	s := busy(t)
+	asked := make([]projector.Asked, 1)
+	look := func() (oldest, freeAt int64) {
+		s.Gather([]questions.Question{{APIKeyID: "alice", ConnectionID: "c", RequestID: "r9", Reserve: true, Explain: true}}, s.now, asked)
+		return asked[0].Traffic(0).OldestMs, asked[0].FreeAt - start
+	}
+	if oldest, freeAt := look(); oldest != 3000 || freeAt != 9_000+4*60_000 {
+		t.Errorf("waiting for %d ms, free at %d", oldest, freeAt)
+	}
+	s.publish("quota.release", `{"apiKeyId":"bob","requestId":"w1"}`)
+	if oldest, freeAt := look(); oldest != 2000 || freeAt != 9_000+3*60_000 {
+		t.Errorf("waiting for %d ms, free at %d after one has left", oldest, freeAt)
+	}
 }
 
 // traffic asks, in one message with a question about another pool's connection.
