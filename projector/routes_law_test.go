@@ -82,7 +82,9 @@ func checkRoutes(t *rapid.T, s *projector.State, seen map[string]int) {
 	due := int64(routing.Never)
 	for i, w := range waiting {
 		due = min(due, w.Deadline)
-		same := func(x projector.Waiting) bool { return x.Pool == w.Pool && x.Key == w.Key && s.WantOf(&x) == s.WantOf(&w) }
+		same := func(x projector.Waiting) bool {
+			return x.Pool == w.Pool && x.Key == w.Key && s.WantOf(&x) == s.WantOf(&w)
+		}
 		if !slices.ContainsFunc(waiting[:i], same) {
 			due = min(due, checkWaits(t, s, waiting, i, now, seen))
 		}

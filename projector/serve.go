@@ -10,9 +10,14 @@ import (
 
 // serveBacklogs ends the waits that are over at log time, and lets pass whoever can,
 // pool by pool in the order of their ids. Only where something changed, or time
-// brought something, anybody is looked at. A place is first for those that wait
-// in the backlog of its pool: only what they leave is for who roams from another one, or
-// a key that asks much would take all of it before them.
+// brought something, anybody is looked at.
+//
+// A request with candidates in several pools waits in the backlog of the first of them
+// that lacks a place. There it is served in its key's turn like any other, for a place of
+// that pool: so it does not starve, however many wait in the others. A place elsewhere it
+// takes only when nobody who waits in that pool's own backlog can: a key that asks much
+// of one pool would take all of another before those that have none but it. To let it
+// wait in all would give its key a turn in each, and let one request pay twice.
 //
 // It is done before the events of a message and after them: what leases that ended
 // left free is for those that wait, and not for the next that comes.

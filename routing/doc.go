@@ -30,13 +30,15 @@
 //
 // A Backlog is one pool's: the requests that found no room and have time left. They
 // are served by deficit round robin. A key whose turn it is gets a quantum by its
-// weight, and goes as long as its savings pay for its first request; what is left is
-// saved until the next round, or lost when nothing of the key waits any more. So a
+// weight, and goes as long as its savings pay for the request that is next; what is left
+// is saved until the next round, or lost when nothing of the key waits any more. So a
 // key that asks for ten times as much as another waits ten times as long, and the
 // other does not notice. Whoever was promised less time than that leaves.
 //
-// What may pass is not known here; see Rules. A key whose first request may not pass
-// is passed over and saves nothing meanwhile, and the others do not wait for it.
+// What may pass is not known here; see Rules. The next request of a key is the first that
+// may pass; of those that want the same only the first is asked about, so they go in the
+// order in which they came. A key of which none may pass is passed over and saves nothing
+// meanwhile, and the others do not wait for it.
 //
 // Not safe for concurrent use: the fold is one goroutine.
 package routing
