@@ -3,6 +3,7 @@ package projector
 import (
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/fairshare"
+	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
 )
 
@@ -70,4 +71,32 @@ func (s *State) foldConsumption(m *events.Message, index int, e *events.Event, n
 		}
 	}
 	return nil, s.settle(e, n)
+}
+
+// Pool returns the pool of the connection with its dimensions, nil when it is in none.
+func (x *Arrival) Pool() *plans.Resolved { return x.s.resolvedOf(x.Event.ConnectionID) }
+
+// Resolved returns the pool of a connection with its dimensions, nil when it is in none.
+func (s *State) Resolved(connectionID string) *plans.Resolved {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.resolvedOf(connectionID)
+}
+
+func (s *State) resolvedOf(connectionID string) *plans.Resolved {
+	r := s.conns.find(connectionID)
+	if r == 0 || s.conn(r).pool == 0 {
+		return nil
+	}
+	return s.poolAt[s.conn(r).pool-1].resolved
+}
+
+// WasSettled reports whether a request was settled, as far as that is remembered. For the
+// one that folds.
+func (s *State) WasSettled(apiKeyID, requestID string) (bool, error) {
+	if requestID == "" {
+		return false, nil
+	}
+	_, settled, err := s.settled.find(requestOf(apiKeyID, requestID), s.logTime)
+	return settled, err
 }

@@ -1,0 +1,102 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/whatif"
+	"github.com/quotashare/quotashare/windows"
+)
+
+// ofPool names a dimension of a pool.
+type ofPool struct {
+	pool   string
+	unit   quota.Unit
+	window quota.Window
+}
+
+// bucket is the newest one in which somebody asked, and what is known of those before.
+type bucket struct {
+	whatif.Capacity
+	index int64
+}
+
+// watch looks at the buckets of a pool that have ended at that instant, since somebody
+// asks in another one: at the first instant of the next bucket the total is exactly what
+// was consumed in it. What comes later for it is not seen. look has a question to be
+// explained gathered for an instant.
+func (s *side) watch(pool *plans.Resolved, at int64, look func(q *questions.Question, end int64)) {
+	if pool == nil {
+		return
+	}
+	for i := range pool.Dimensions {
+		d := &pool.Dimensions[i]
+		index, _ := windows.Bucket(at, d.Window.Millis())
+		name := ofPool{pool.Pool.ID, d.Unit, d.Window}
+		b := s.capacity[name]
+		switch {
+		case b == nil:
+			s.capacity[name] = &bucket{index: index}
+		case index > b.index:
+			end := (b.index + 1) * d.Window.Millis()
+			look(&questions.Question{Explain: true}, end)
+			b.take(&s.asked[0], name, end)
+			b.index = index
+		}
+	}
+}
+
+// take counts the bucket that ends at that instant.
+func (b *bucket) take(a *projector.Asked, name ofPool, end int64) {
+	for _, d := range a.Facts.Explain(0, end, nil) {
+		if d.Unit != name.unit || d.Window != name.window || d.Limit == 0 {
+			continue
+		}
+		b.Buckets++
+		b.Limit = quota.AddSat(b.Limit, d.Limit)
+		b.Used = quota.AddSat(b.Used, d.ConsumedTotal)
+		b.Unused = quota.AddSat(b.Unused, max(0, d.Limit-d.ConsumedTotal))
+	}
+}
+
+// capacities takes the buckets that are open, and puts both sides together.
+func (w *whatIf) capacities() (list []whatif.Pool) {
+	at := make(map[ofPool]int)
+	for i, s := range w.sides {
+		for name, b := range s.capacity {
+			s.finish(name, b)
+			k, known := at[name]
+			if !known {
+				k = len(list)
+				at[name] = k
+				list = append(list, whatif.Pool{PoolID: name.pool, Unit: name.unit, Window: name.window})
+			}
+			list[k].Sides[i] = b.Capacity
+		}
+	}
+	slices.SortFunc(list, func(a, b whatif.Pool) int {
+		return cmp.Or(strings.Compare(a.PoolID, b.PoolID), cmp.Compare(a.Unit, b.Unit), cmp.Compare(a.Window, b.Window))
+	})
+	return list
+}
+
+// finish takes the bucket that is open when the range ends, as it stands.
+func (s *side) finish(name ofPool, b *bucket) {
+	if _, there := s.p.State().Pool(name.pool); !there {
+		return
+	}
+	end := (b.index + 1) * name.window.Millis()
+	s.look(&questions.Question{Pool: name.pool, Explain: true}, end)
+	b.take(&s.asked[0], name, end)
+}
+
+// look gathers a question between two messages.
+func (s *side) look(q *questions.Question, at int64) {
+	q.At = at
+	s.p.State().Gather([]questions.Question{*q}, at, s.asked[:])
+}

@@ -1,0 +1,136 @@
+package whatif
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/wire"
+)
+
+// Bounds of what is tried at once.
+const (
+	MaxPools = 1000
+	MaxPlans = 10_000
+)
+
+// Read reads a trial:
+//
+//	{pools?: [<pool document>], withoutPools?: [id], plans?: [{connectionId, dimensions | null}],
+//	 settings?: {<name>: value | null}, from?, to?}
+//
+// from and to are a time, or {"seq": n}. Every fault is named by its field.
+func Read(doc wire.Value) (*Trial, wire.Faults) {
+	var faults wire.Faults
+	r, _ := wire.Read(doc, "", &faults)
+	r.Only("pools", "withoutPools", "plans", "settings", "from", "to")
+	t := &Trial{From: place(r, "from"), To: place(r, "to")}
+	t.readPools(r, &faults)
+	t.readPlans(r, &faults)
+	if r.Has("settings") {
+		t.Settings = r.Get("settings")
+		_, wrong := plans.DefaultSettings().Change(t.Settings)
+		under(&faults, "settings", wrong)
+	}
+	if len(faults) == 0 && t.nothing() {
+		faults.Add("", "changes nothing: name pools, withoutPools, plans or settings")
+	}
+	return t, faults
+}
+
+func (t *Trial) nothing() bool {
+	return len(t.Pools) == 0 && len(t.Without) == 0 && len(t.Plans) == 0 && len(t.Settings.Fields) == 0
+}
+
+// place reads a time or a sequence.
+func place(r wire.Reader, name string) (p Place) {
+	if r.Get(name).Kind != wire.Object {
+		p.Time = r.Instant(name)
+		return p
+	}
+	o, ok := r.Object(name)
+	if !ok {
+		return p
+	}
+	o.Only("seq")
+	if o.Need("seq") {
+		n, _ := o.Int("seq", 1, 1<<53)
+		p.Seq = uint64(n)
+	}
+	return p
+}
+
+// readPools reads the documents, and finds what two of them cannot both have.
+func (t *Trial) readPools(r wire.Reader, faults *wire.Faults) {
+	items, _ := r.Array("pools", MaxPools)
+	t.Without, _ = r.IDs("withoutPools", MaxPools)
+	ids, owners := map[string]int{}, map[string]int{}
+	for i, item := range items {
+		p, wrong := plans.ParsePool("", item)
+		if p == nil {
+			under(faults, r.ItemPath("pools", i), wrong)
+			continue
+		}
+		if p.ID == "" {
+			wrong.Add("id", "is missing: say which pool it is, or give a new one an id of its own")
+		} else if first, twice := ids[p.ID]; twice {
+			wrong.Add("id", fmt.Sprintf("is that of pools[%d] too: keep one", first))
+		}
+		if slices.Contains(t.Without, p.ID) && p.ID != "" {
+			wrong.Add("id", "is in withoutPools too: keep it in one of them")
+		}
+		ids[p.ID] = i
+		for k, c := range p.Connections {
+			if first, taken := owners[c.ConnectionID]; taken && first != i {
+				wrong.Add(fmt.Sprintf("connections[%d].connectionId", k),
+					fmt.Sprintf("is %s, which pools[%d] has already: a connection is in at most one pool", wire.Show(c.ConnectionID), first))
+			}
+			owners[c.ConnectionID] = i
+		}
+		under(faults, r.ItemPath("pools", i), wrong)
+		t.Pools = append(t.Pools, p)
+	}
+}
+
+func (t *Trial) readPlans(r wire.Reader, faults *wire.Faults) {
+	items, _ := r.Array("plans", MaxPlans)
+	at := map[string]int{}
+	for i, item := range items {
+		var wrong wire.Faults
+		o, ok := wire.Read(item, "", &wrong)
+		p := Plan{ConnectionID: o.NeedID("connectionId")}
+		p.Delete = ok && !o.Has("dimensions")
+		if ok && !p.Delete {
+			p.Dimensions, wrong = plans.ParsePlan(item)
+		}
+		if first, twice := at[p.ConnectionID]; twice && p.ConnectionID != "" {
+			wrong.Add("connectionId", fmt.Sprintf("is that of plans[%d] too: keep one", first))
+		}
+		at[p.ConnectionID] = i
+		under(faults, r.ItemPath("plans", i), wrong)
+		t.Plans = append(t.Plans, p)
+	}
+}
+
+// under adds faults with the path of what they are of.
+func under(faults *wire.Faults, path string, more wire.Faults) {
+	for _, f := range more {
+		field := path
+		if f.Field != "" {
+			field += "." + f.Field
+		}
+		faults.Add(field, f.Problem)
+	}
+}
+
+// units are those that something was served of, on either side of any row.
+func (r *Report) units() (list []quota.Unit) {
+	t := r.Total()
+	for u := range quota.Unit(quota.NumUnits) {
+		if t.Sides[Before].Served[u] != 0 || t.Sides[After].Served[u] != 0 {
+			list = append(list, u)
+		}
+	}
+	return list
+}
