@@ -16,11 +16,16 @@ import (
 )
 
 type demoCmd struct {
-	For          time.Duration `default:"30s" placeholder:"TIME" help:"How long it goes on, 5s to 10m (${default})."`
-	Seed         uint64        `default:"1" placeholder:"N" help:"What the keys ask for follows from this (${default})."`
-	NatsAddr     string        `group:"Configuration" placeholder:"ADDR" help:"Where its NATS server listens (127.0.0.1:4222)."`
-	StoreNatsURL string        `group:"Configuration" name:"store-nats-url" placeholder:"URL" help:"Or that server, when it is one of yours."`
-	server       `embed:"" group:"Configuration"`
+	For    time.Duration `default:"30s" placeholder:"TIME" help:"How long it goes on, 5s to 10m (${default})."`
+	Seed   uint64        `default:"1" placeholder:"N" help:"What the keys ask for follows from this (${default})."`
+	broker `embed:"" group:"Configuration"`
+	server `embed:"" group:"Configuration"`
+}
+
+// broker is how the commands that read or write the log themselves find it.
+type broker struct {
+	NatsAddr     string `placeholder:"ADDR" help:"Where its NATS server listens (127.0.0.1:4222)."`
+	StoreNatsURL string `name:"store-nats-url" placeholder:"URL" help:"Or that server, when it is one of yours."`
 }
 
 func (d *demoCmd) run(ctx context.Context, p program.Process) error {
@@ -31,7 +36,7 @@ func (d *demoCmd) run(ctx context.Context, p program.Process) error {
 	if _, err := c.state(ctx, 0, false); err != nil {
 		return unstarted(err, "http-addr")
 	}
-	nc, err := d.connect()
+	nc, err := d.connect("quotashare demo", d.APIToken)
 	if err != nil {
 		return err
 	}
@@ -63,13 +68,13 @@ const dialWithin = 5 * time.Second
 // connect checks where the broker is with everything else that configuration is checked
 // for. One of the engine's own may ask for the engine's token; to a server of somebody
 // else it is not shown.
-func (d *demoCmd) connect() (*nats.Conn, error) {
-	t := config.Text{NatsAddr: d.NatsAddr, StoreNatsURL: d.StoreNatsURL, APIToken: "unchecked"}
-	options := []nats.Option{nats.Name("quotashare demo"), nats.Timeout(dialWithin), nats.MaxReconnects(-1)}
-	if d.StoreNatsURL != "" {
+func (b *broker) connect(name, token string) (*nats.Conn, error) {
+	t := config.Text{NatsAddr: b.NatsAddr, StoreNatsURL: b.StoreNatsURL, APIToken: "unchecked"}
+	options := []nats.Option{nats.Name(name), nats.Timeout(dialWithin), nats.MaxReconnects(-1)}
+	if b.StoreNatsURL != "" {
 		t.StoreDriver = config.NATS
-	} else if d.APIToken != "" {
-		options = append(options, nats.Token(d.APIToken))
+	} else if token != "" {
+		options = append(options, nats.Token(token))
 	}
 	cfg, err := t.Parse(config.Default())
 	if err != nil {

@@ -37,6 +37,8 @@ type cli struct {
 	State     stateCmd     `cmd:"" help:"Say how far the engine has folded the log."`
 	Rejected  rejectedCmd  `cmd:"" help:"List the events that could not be folded, and why."`
 	Snapshot  snapshotCmd  `cmd:"" help:"Take a snapshot of the state, or list those there are."`
+	Replay    replayCmd    `cmd:"" help:"Fold the log again, and hold the engine and its snapshots to it."`
+	Verify    verifyCmd    `cmd:"" help:"Derive recorded decisions and the verdicts on holds again, and list those that differ."`
 	Demo      demoCmd      `cmd:"" help:"Show sharing: four keys with different habits, through a gateway, on a running engine."`
 	Bench     benchCmd     `cmd:"" help:"Measure the engine beside its bare parts, on this machine."`
 

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"github.com/quotashare/quotashare/internal/program"
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/replay"
+)
+
+type replayCmd struct {
+	At        []string `placeholder:"PLACE" help:"Take a digest there: after the message of that sequence, or the last one at that time. Several may be given."`
+	Every     uint64   `placeholder:"N" help:"Take a digest every so many messages."`
+	Quick     bool     `help:"Begin with the newest snapshot, and look at older ones only when the engine differs."`
+	Offline   bool     `help:"Do not ask the engine for its digest."`
+	JSON      bool     `name:"json" help:"Print JSON in place of a table."`
+	recording `embed:""`
+}
+
+// errDiverged is for an exit code that says that something is wrong.
+var errDiverged = errors.New("the log folds to another state")
+
+func (r *replayCmd) run(ctx context.Context, p program.Process) (err error) {
+	log, err := r.open(ctx, "replay", p)
+	if err != nil {
+		return err
+	}
+	defer log.close()
+	o := replay.DigestOptions{Options: log.Options, Every: r.Every, Quick: r.Quick}
+	for _, text := range r.At {
+		seq, _, err := placeIn(ctx, log.Log, "at", text)
+		if err != nil {
+			return err
+		}
+		o.At = append(o.At, seq)
+	}
+	if !r.Offline {
+		if o.Live, err = r.live(ctx); err != nil {
+			return err
+		}
+	}
+	began := time.Now()
+	found, err := replay.TakeDigests(ctx, o)
+	if err != nil {
+		return err
+	}
+	say := sayDigests
+	if r.JSON {
+		say = digestsJSON
+	}
+	if err := say(p.Stdout, found, time.Since(began)); err != nil {
+		return err
+	}
+	if found.Diverged != nil {
+		return errDiverged
+	}
+	return nil
+}
+
+// live asks the engine for its digest.
+func (r *replayCmd) live(ctx context.Context) (*replay.LiveDigest, error) {
+	c, err := r.client()
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.state(ctx, 0, true)
+	if err != nil {
+		return nil, program.Hint(err, "with --offline the log is folded without asking an engine")
+	}
+	var doc struct {
+		AppliedSeq uint64
+		Digest     string
+	}
+	if err := readFields(answer, &doc); err != nil {
+		return nil, err
+	}
+	l := &replay.LiveDigest{Seq: doc.AppliedSeq}
+	if n, err := hex.Decode(l.Digest[:], []byte(doc.Digest)); err != nil || n != len(projector.Digest{}) {
+		return nil, errors.New("the engine's digest cannot be read")
+	}
+	return l, nil
+}

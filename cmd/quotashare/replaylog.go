@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/quotashare/quotashare/decider"
+	"github.com/quotashare/quotashare/internal/program"
+	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/snapshots/snapdir"
+)
+
+// recording is how the commands that fold the log again find it.
+type recording struct {
+	Snapshots string `placeholder:"DIR" help:"Where the engine keeps its snapshots, to begin with them. They are only read."`
+	Temp      string `placeholder:"DIR" help:"Where the state lies that is folded; nothing is left there."`
+	broker    `embed:"" group:"Configuration"`
+	server    `embed:"" group:"Configuration"`
+}
+
+// opened is a log that is read.
+type opened struct {
+	replay.Options
+	conn  *nats.Conn
+	close func()
+	last  uint64 // sequence
+}
+
+// open connects to the log, and reads nothing yet.
+func (f *recording) open(ctx context.Context, name string, p program.Process) (*opened, error) {
+	conn, err := f.connect("quotashare "+name, f.APIToken)
+	if err != nil {
+		return nil, err
+	}
+	quiet := program.Logger(p.Stderr, slog.LevelWarn)
+	log, err := replay.NATSLog(replay.NATSOptions{Conn: conn, PurgeAge: decider.DefaultPurgeAge, Log: quiet})
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	o := &opened{Options: replay.Options{Log: log, Store: replay.TemporaryStore(f.Temp, quiet)}, conn: conn, close: conn.Close}
+	if f.Snapshots != "" {
+		o.Start = replay.LocalStart(snapdir.New(snapdir.Options{Dir: f.Snapshots, Log: quiet}))
+	}
+	if _, o.last, err = log.Bounds(ctx); err != nil {
+		o.close()
+		return nil, err
+	}
+	bar := foldBar{w: p.Stderr, last: o.last, shown: program.Terminal(p.Stderr)}
+	o.Progress = bar.at
+	return o, nil
+}
+
+// foldBar says on a terminal how far a fold is.
+type foldBar struct {
+	w     io.Writer
+	last  uint64
+	part  uint64 // in hundredths, as said last
+	shown bool
+}
+
+func (b *foldBar) at(seq uint64) {
+	if part := seq * 100 / max(b.last, 1); b.shown && part != b.part {
+		b.part = part
+		fmt.Fprintf(b.w, "\rfolded %d of %d messages, %d %%", seq, b.last, part)
+		if seq >= b.last {
+			fmt.Fprintln(b.w)
+		}
+	}
+}
+
+// errPlace says what a place in the log is.
+var errPlace = errors.New("is neither a sequence of the log nor a time as 2026-09-21T14:00:00Z")
+
+// placeIn reads a sequence, or a time, of which it is the last message at or before.
+func placeIn(ctx context.Context, log replay.Log, flag, text string) (seq uint64, isTime bool, err error) {
+	if seq, err := strconv.ParseUint(text, 10, 53); err == nil {
+		return seq, false, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return 0, false, fmt.Errorf("--%s %q %w", flag, text, errPlace)
+	}
+	seq, err = log.SeqAt(ctx, at.UnixMilli())
+	return seq, true, err
+}
+
+// instantOf shows epoch ms.
+func instantOf(ms int64) string {
+	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}

@@ -1,0 +1,75 @@
+package replay
+
+import (
+	"context"
+	"errors"
+)
+
+// bisect finds the first snapshot that is not what the log folds to, for a live digest
+// that differs although the newest snapshot was believed: what is wrong may be older
+// than that one, and in it.
+//
+// What is bad once stays bad until all that is wrong has left its windows, so it is
+// halved. Each trial begins with the newest snapshot that was found good.
+func (t *taker) bisect(ctx context.Context) error {
+	low, high := -1, 0 // the last that is good, and the first that is not
+	for high < len(t.headers) && t.headers[high].Seq <= t.made.Began {
+		high++
+	}
+	end := high
+	for high-low > 1 {
+		mid := int(uint(low+high) / 2)
+		p, good, err := t.try(ctx, low, mid)
+		if err == nil && !good {
+			high = mid
+			err = t.blame(ctx, p, low, mid)
+		} else if good {
+			low = mid
+		}
+		if p != nil {
+			err = errors.Join(err, p.Close())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if high == end && low >= 0 {
+		t.made.Diverged.From = max(t.made.Diverged.From, t.headers[low].Seq+1)
+	}
+	return nil
+}
+
+// blame notes that a snapshot is not what the log folds to from another one.
+func (t *taker) blame(ctx context.Context, p *Player, low, bad int) (err error) {
+	d := &Divergence{From: 1, To: t.headers[bad].Seq, Of: OfSnapshot}
+	if low >= 0 {
+		d.From = t.headers[low].Seq + 1
+	}
+	t.made.Diverged = d
+	d.Parts, err = t.compare(ctx, p, d.To)
+	return err
+}
+
+// try folds from one snapshot, or the first message, to another, and reports whether
+// that is what the log folds to. Where messages are missing nothing can be said, and
+// it is believed. The player is the caller's.
+func (t *taker) try(ctx context.Context, low, mid int) (p *Player, good bool, err error) {
+	notAfter := uint64(0)
+	if low >= 0 {
+		notAfter = t.headers[low].Seq
+	}
+	if p, err = Open(ctx, t.o.Options, notAfter); err != nil {
+		return nil, false, err
+	}
+	h := &t.headers[mid]
+	before := messages(p)
+	if err = p.To(ctx, h.Seq); err != nil {
+		return p, false, err
+	}
+	t.made.Messages += messages(p) - before
+	if p.Missing().Count > 0 {
+		return p, true, nil
+	}
+	digest, err := p.Digest()
+	return p, digest == h.Digest, err
+}

@@ -1,0 +1,275 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/snapshots"
+	"github.com/quotashare/quotashare/snapshots/snapdir"
+)
+
+// Whose a digest is that one of the log is held to.
+const (
+	OfLive     = "live"     // an engine that runs
+	OfSnapshot = "snapshot" // the header of a snapshot
+)
+
+// DigestOptions say at which points of the log digests are taken.
+type DigestOptions struct {
+	Options          // End is the last point
+	At      []uint64 // sequences, in any order
+	Every   uint64   // a point each so many sequences; 0 = none
+	// Live is what an engine says of itself; nil = it is not asked.
+	Live *LiveDigest
+	// Quick begins with the newest snapshot and holds nothing but Live to the log,
+	// unless that differs. Otherwise the whole log is folded and every snapshot held
+	// to it.
+	Quick bool
+}
+
+// LiveDigest is the digest that an engine has of its state after a message.
+type LiveDigest struct {
+	Seq    uint64
+	Digest projector.Digest
+}
+
+// Point is a digest of the state that the log folds to.
+type Point struct {
+	Seq     uint64
+	LogTime int64 // epoch ms
+	Digest  projector.Digest
+	Of      string           // whose digest it is held to: OfLive, OfSnapshot, "" = nobody's
+	Want    projector.Digest // that one
+	Missing Missing          // what the log had not; then another digest proves nothing
+}
+
+// Differs reports whether it was held to a digest, and is another one.
+func (p *Point) Differs() bool { return p.Of != "" && p.Want != p.Digest }
+
+// Proved reports whether nothing was missing, so that the law holds.
+func (p *Point) Proved() bool { return p.Missing == Missing{} }
+
+// Divergence is where the state of an engine first was not that of the log.
+type Divergence struct {
+	// From and To are the first and the last sequence of the messages between the
+	// last digest that was equal and the first that was not. Before From both are the
+	// same.
+	From, To uint64
+	Of       string // whose digest it was
+	// Parts are in what the snapshot differs from what was folded here. A live engine
+	// tells a digest and no more: then there are none.
+	Parts []PartDifference
+}
+
+// Digests is what a replay found.
+type Digests struct {
+	Began    uint64  // sequence of the snapshot that it began with; 0 = with the first message
+	Points   []Point // in the order of the log
+	Messages uint64  // folded for them
+	Diverged *Divergence
+	// Unread are the snapshots that are listed and could not be held to the log.
+	Unread []uint64
+}
+
+// Snapshots is a Start that tells what it has.
+type Snapshots interface {
+	Start
+	// Headers returns those of the snapshots that fit, the oldest first. Whether they
+	// are whole is not looked at.
+	Headers(ctx context.Context) ([]snapshots.Header, error)
+}
+
+// Headers implements Snapshots.
+func (s localStart) Headers(context.Context) (list []snapshots.Header, err error) {
+	seqs, err := s.dir.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, seq := range slices.Backward(seqs) {
+		h, err := s.dir.Header(seq)
+		switch {
+		case err == nil && h.Rules == projector.RulesVersion:
+			list = append(list, h)
+		case err != nil && !unfit(err) && !errors.Is(err, snapdir.ErrNone):
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// headers are those of a start that tells what it has.
+func headers(ctx context.Context, s Start) ([]snapshots.Header, error) {
+	if list, ok := s.(Snapshots); ok {
+		return list.Headers(ctx)
+	}
+	return nil, nil
+}
+
+// TakeDigests folds the log and takes digests of the state. What others say of the
+// same points is held to them, and of the first that differs it is found out where and
+// in what.
+//
+// All snapshots are passed by one fold, so that the first which differs is known when
+// it is reached, and the last which was equal before it. To halve the snapshots again
+// and again would fold as many messages: each trial has to begin with the last good
+// one. Halving is for a quick replay, which has begun behind most of them.
+func TakeDigests(ctx context.Context, o DigestOptions) (*Digests, error) {
+	t := &taker{o: o, made: new(Digests)}
+	var err error
+	if t.headers, err = headers(ctx, o.Start); err != nil {
+		return nil, err
+	}
+	if err := t.open(ctx); err != nil {
+		return nil, err
+	}
+	t.made.Began = t.p.Began().Seq
+	t.good = t.made.Began
+	err = t.take(ctx)
+	if err == nil && t.made.Diverged != nil && o.Quick {
+		err = t.bisect(ctx)
+	}
+	t.made.Messages += messages(t.p) - t.before
+	return t.made, errors.Join(err, t.p.Close())
+}
+
+// taker takes digests.
+type taker struct {
+	o       DigestOptions
+	headers []snapshots.Header // the oldest first
+	p       *Player
+	before  uint64 // messages that it began with
+	made    *Digests
+	good    uint64 // the newest point at which all was equal
+}
+
+// open begins with the first message, or with the newest snapshot.
+func (t *taker) open(ctx context.Context) (err error) {
+	notAfter := uint64(0)
+	if n := len(t.headers); t.o.Quick && n > 0 {
+		notAfter = t.headers[n-1].Seq
+		if t.o.Live != nil {
+			notAfter = min(notAfter, t.o.Live.Seq)
+		}
+	}
+	if t.p, err = Open(ctx, t.o.Options, notAfter); err == nil {
+		t.before = messages(t.p)
+	}
+	return err
+}
+
+// messages is how many the state was folded of.
+func messages(p *Player) uint64 { return p.State().Counts().Messages }
+
+// points are all of them in order, each with whom it is held to.
+func (t *taker) points() (list []Point) {
+	add := func(seq uint64, of string, want projector.Digest) {
+		if seq <= t.p.End() {
+			list = append(list, Point{Seq: seq, Of: of, Want: want})
+		}
+	}
+	for _, seq := range t.o.At {
+		add(seq, "", projector.Digest{})
+	}
+	for seq := t.o.Every; t.o.Every != 0 && seq < t.p.End(); seq += t.o.Every {
+		add(seq, "", projector.Digest{})
+	}
+	if l := t.o.Live; l != nil {
+		add(l.Seq, OfLive, l.Digest)
+	}
+	if !t.o.Quick {
+		for i := range t.headers {
+			add(t.headers[i].Seq, OfSnapshot, t.headers[i].Digest)
+		}
+	}
+	if len(t.o.At) == 0 && t.o.Every == 0 && t.o.Live == nil || t.o.Every != 0 {
+		add(t.p.End(), "", projector.Digest{})
+	}
+	slices.SortStableFunc(list, func(a, b Point) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(b.Of, a.Of)) })
+	return list
+}
+
+// take moves from point to point.
+func (t *taker) take(ctx context.Context) error {
+	for _, p := range t.points() {
+		if p.Seq < t.p.Began().Seq {
+			continue
+		}
+		if err := t.p.To(ctx, p.Seq); err != nil {
+			return err
+		}
+		if err := t.rebase(ctx, &p); err != nil {
+			return err
+		}
+		var err error
+		if p.Digest, err = t.p.Digest(); err != nil {
+			return err
+		}
+		_, p.LogTime = t.p.State().At()
+		p.Missing = t.p.Missing()
+		t.made.Points = append(t.made.Points, p)
+		if err := t.judge(ctx, &p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judge notes what a point says of where both were the same.
+func (t *taker) judge(ctx context.Context, p *Point) (err error) {
+	switch {
+	case p.Of == "" || t.made.Diverged != nil || !p.Proved():
+	case !p.Differs():
+		t.good = p.Seq
+	default:
+		t.made.Diverged = &Divergence{From: t.good + 1, To: p.Seq, Of: p.Of}
+		if p.Of == OfSnapshot {
+			t.made.Diverged.Parts, err = t.compare(ctx, t.p, p.Seq)
+		}
+	}
+	return err
+}
+
+// rebase begins anew with the snapshot at a point that the log no longer has all
+// messages before. The snapshot is believed: from it on the law holds again.
+func (t *taker) rebase(ctx context.Context, p *Point) error {
+	if p.Of != OfSnapshot || t.p.Missing().Count == 0 {
+		return nil
+	}
+	next, err := t.restored(ctx, p.Seq)
+	if err != nil || next == nil {
+		return err
+	}
+	t.made.Messages += messages(t.p) - t.before
+	err = t.p.Close()
+	t.p, t.before, t.good = next, messages(next), p.Seq
+	t.made.Began = p.Seq
+	return err
+}
+
+// restored returns a player that begins with the snapshot of that sequence, nil when
+// it is of no use.
+func (t *taker) restored(ctx context.Context, seq uint64) (*Player, error) {
+	p, err := Open(ctx, t.o.Options, seq)
+	if err != nil || p.Began().Seq == seq {
+		return p, err
+	}
+	t.made.Unread = append(t.made.Unread, seq)
+	return nil, p.Close()
+}
+
+// compare says in what the snapshot of that sequence is not what the player has.
+func (t *taker) compare(ctx context.Context, p *Player, seq uint64) (list []PartDifference, err error) {
+	q, err := t.restored(ctx, seq)
+	if err != nil || q == nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, q.Close()) }()
+	if list, err = Compare(p.State(), q.State()); err != nil {
+		return nil, fmt.Errorf("replay: snapshot %d: %w", seq, err)
+	}
+	return list, nil
+}

@@ -1,0 +1,223 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/quotashare/quotashare/answers"
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/snapshots"
+)
+
+// VerifyOptions say what is derived again.
+type VerifyOptions struct {
+	Options
+	// From and To are the first and the last sequence that an answer is of; To 0 =
+	// the log's last.
+	From, To uint64
+	// Rows are the recorded decisions, in any order; nil = only the verdicts on holds
+	// are derived.
+	Rows Rows
+	// Told is given each difference as it is found.
+	Told func(*Difference)
+}
+
+// Rows are recorded decisions.
+type Rows interface {
+	// Each calls fn for every row; fn keeps nothing of it. An error of fn ends the
+	// reading and is returned.
+	Each(ctx context.Context, fn func(*questions.Record) error) error
+}
+
+// Verification is what was derived again.
+type Verification struct {
+	From, To uint64
+	Began    uint64 // sequence of the snapshot that it began with; 0 = with the first message
+	Missing  Missing
+	Messages uint64 // folded for it
+	Rows     RowCounts
+	Holds    HoldCounts
+}
+
+// RowCounts count the recorded decisions of the range. Each is one of the last four.
+type RowCounts struct {
+	Rows    uint64 `json:"rows"`
+	Answers uint64 `json:"answers"` // that they stand for: equal blocks of a second are one row
+	Same    uint64 `json:"same"`
+	// Different are those that do not follow from the log.
+	Different uint64 `json:"different"`
+	// Local are those that counted holds which the log did not have: what an engine
+	// was told by another one, nobody can derive.
+	Local uint64 `json:"local"`
+	// Unproved are those for which the log lacks something: messages before them, or
+	// the hold that waited since before the snapshot.
+	Unproved uint64 `json:"unproved"`
+}
+
+// HoldCounts count the verdicts that the fold gave on holds in the range. Each but
+// those of Waiting is one of the others.
+type HoldCounts struct {
+	Verdicts uint64 `json:"verdicts"`
+	// Agreed are those that the view of the state before gives as well.
+	Agreed uint64 `json:"agreed"`
+	// Different are those that it does not.
+	Different uint64 `json:"different"`
+	// Alone are those that the fold alone can give: something happened between the
+	// message before and the hold's place, see secondOpinion.
+	Alone   uint64
+	Waiting uint64 `json:"waiting"` // entered a backlog; their verdict comes later
+}
+
+// Differs reports whether anything does not follow from the log.
+func (v *Verification) Differs() bool { return v.Rows.Different+v.Holds.Different > 0 }
+
+// Difference is an answer that does not follow from the log, or a hold on which the
+// fold and the view do not agree.
+type Difference struct {
+	Seq   uint64
+	Index int  // the place of the hold in the message; questions.FromView = the view answered
+	Hold  bool // it is of a verdict, and not of a recorded decision
+	// Record is the recorded decision, nil of a verdict.
+	Record     *questions.Record
+	DecisionID string
+	Question   questions.Question
+	Fields     []FieldDifference
+}
+
+// FieldDifference is one field of both. Of a decision they are as it was recorded and
+// as it follows from the log; of a verdict as the fold and the view give it.
+type FieldDifference struct{ Name, Recorded, Derived string }
+
+// Verify derives recorded decisions again, and the verdicts on all holds. What derives
+// them is a fold of its own, the rules, and package answers: none of the engine that
+// answered.
+//
+// Rows do not lie in the order of the log: each process stores its own a second after
+// it answered, or when the broker takes them at last. So there are two passes. The first
+// brings all that are in the range into a store of their own, ordered by sequence; the
+// second goes through that beside the fold. However late a row is, it is found, and the
+// memory that it takes is that of one.
+func Verify(ctx context.Context, o VerifyOptions) (v *Verification, err error) {
+	_, last, err := o.Log.Bounds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.To == 0 || o.To > last {
+		o.To = last
+	}
+	if o.From > o.To {
+		return nil, fmt.Errorf("from is %d, and the range ends at %d: the log has nothing there", o.From, o.To)
+	}
+	o.End = o.To
+	a := &auditor{o: o, made: &Verification{From: o.From, To: o.To}}
+	if a.headers, err = headers(ctx, o.Start); err != nil {
+		return nil, err
+	}
+	sorted, err := a.sort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, sorted.Close()) }()
+	if err := a.open(ctx, max(o.From, 1)-1); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, a.p.Close()) }()
+	if err := sorted.each(func(c *questions.Record) error { return a.row(ctx, c) }); err != nil {
+		return nil, err
+	}
+	err = a.to(ctx, o.To)
+	a.made.Missing = a.p.Missing()
+	return a.made, err
+}
+
+// auditor derives decisions again.
+type auditor struct {
+	o       VerifyOptions
+	headers []snapshots.Header // the oldest first
+	p       *Player
+	made    *Verification
+
+	at       uint64 // sequence up to which the range was gone through
+	verdicts map[string]*projector.Expected
+	holds    map[string]*questions.Question // what the events of the newest message ask
+	untold   bool                           // the newest message ended waits of which nobody told us
+	second   secondOpinion
+	asked    [1]projector.Asked
+	route    projector.Route
+	scratch  answers.Scratch
+	reply    questions.Reply
+}
+
+// open begins with the newest snapshot of no later message.
+func (a *auditor) open(ctx context.Context, notAfter uint64) error {
+	p, err := Open(ctx, a.o.Options, notAfter)
+	if err != nil {
+		return err
+	}
+	a.p = p
+	a.made.Began = p.Began().Seq
+	a.at = p.Began().Seq
+	a.verdicts = make(map[string]*projector.Expected)
+	p.State().Locals = new(projector.Locals)
+	p.Expect(false, func(x *projector.Expected) { a.verdicts[x.ID] = x })
+	return nil
+}
+
+// to goes on with the fold to a message and with it.
+func (a *auditor) to(ctx context.Context, seq uint64) error {
+	if err := a.skip(ctx, seq); err != nil {
+		return err
+	}
+	for a.at < seq {
+		m, err := a.p.Peek(ctx)
+		if seq := min(seq, a.p.End()); errors.Is(err, io.EOF) || err == nil && m.Seq > seq {
+			a.at = seq
+			return a.p.To(ctx, seq)
+		}
+		if err != nil {
+			return err
+		}
+		if err := a.step(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skip folds what is before the range, and begins anew behind what is missing when
+// there is a snapshot of it.
+func (a *auditor) skip(ctx context.Context, seq uint64) error {
+	before := messages(a.p)
+	if a.at+1 < a.o.From {
+		if err := a.p.To(ctx, a.o.From-1); err != nil {
+			return err
+		}
+		a.at = a.o.From - 1
+		clear(a.verdicts)
+	}
+	a.made.Messages += messages(a.p) - before
+	lost := a.p.Missing()
+	for i := len(a.headers) - 1; i >= 0 && lost.Count > 0; i-- {
+		if at := a.headers[i].Seq; at <= seq && at > a.at && at >= lost.Last {
+			return a.reopen(ctx, at)
+		}
+	}
+	return nil
+}
+
+// reopen begins anew with a snapshot; when it is of no use all stays.
+func (a *auditor) reopen(ctx context.Context, seq uint64) error {
+	old, at, began := a.p, a.at, a.made.Began
+	if err := a.open(ctx, seq); err != nil {
+		return err
+	}
+	if a.p.Began().Seq == seq {
+		return old.Close()
+	}
+	unusable := a.p
+	a.p, a.at, a.made.Began = old, at, began
+	return unusable.Close()
+}
