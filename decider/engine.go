@@ -66,6 +66,7 @@ type Engine struct {
 	due     *dueWriter
 	// snapshots are what a state can begin from, and those who take them.
 	snapshots *snapshotKeeper
+	shared    *sharedWork      // nil without snapshots
 	locals    projector.Locals // what counts while the log takes no holds
 	locally   sync.Mutex       // one at a time judges by them what it adds to them
 	// decisions are what was answered, for the decision log and those who watch.
@@ -95,6 +96,9 @@ func New(o Options) (*Engine, error) {
 	e.decisions = newDecisions(e.Process())
 	e.server = natsapi.New(natsapi.Config{Conn: o.Conn, Decider: e, Version: o.Version, Logger: o.Log})
 	e.snapshots = newSnapshotKeeper(e)
+	if e.shared, err = newSharedWork(e, 0); err != nil {
+		return nil, fmt.Errorf("decider: %w", err)
+	}
 	e.metrics = newMetrics(e)
 	e.holds, e.waiters, e.due = newHoldWriter(e), newWaiters(e), newDueWriter(e)
 	return e, nil
@@ -224,6 +228,9 @@ func (e *Engine) project(ctx context.Context) (err error) {
 	g.Go(func() error { return environment.run(gctx, p) })
 	g.Go(func() error { return e.due.run(gctx, p) })
 	g.Go(func() error { return e.snapshots.run(gctx, p) })
+	if e.shared != nil {
+		g.Go(func() error { return e.shared.run(gctx, p) })
+	}
 	g.Go(func() error { return e.serve(gctx, p) })
 	err = g.Wait()
 	state.ExpectNoMore()
