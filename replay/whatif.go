@@ -40,6 +40,9 @@ const usualRange = 86_400_000 // ms
 // What the trial asks for and cannot be is an error that wraps wire.Faults.
 func WhatIf(ctx context.Context, o WhatIfOptions, t *whatif.Trial) (_ *whatif.Report, err error) {
 	w := &whatIf{o: o, t: t, made: &whatif.Report{}, rows: make(map[string]*whatif.Row), holds: make(map[string]*holding)}
+	for _, f := range t.Warnings {
+		w.note("%s %s", f.Field, f.Problem)
+	}
 	if err := w.place(ctx); err != nil {
 		return nil, err
 	}

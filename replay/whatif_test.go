@@ -115,7 +115,8 @@ func trial(t interface{ Fatal(...any) }, doc string) *whatif.Trial {
 func whatIfOf(t interface {
 	Fatal(...any)
 	Helper()
-}, l *memory, doc string) *whatif.Report {
+}, l *memory, doc string,
+) *whatif.Report {
 	t.Helper()
 	r, err := WhatIf(context.Background(), WhatIfOptions{Options: Options{Log: l, Store: inMemory}, Rows: l}, trial(t, doc))
 	if err != nil {

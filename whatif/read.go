@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/quotashare/quotashare/plans"
-	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/wire"
 )
 
@@ -81,6 +80,7 @@ func (t *Trial) readPools(r wire.Reader, faults *wire.Faults) {
 			wrong.Add("id", "is in withoutPools too: keep it in one of them")
 		}
 		ids[p.ID] = i
+		under(&t.Warnings, r.ItemPath("pools", i), plans.UnknownPoolFields(item))
 		for k, c := range p.Connections {
 			if first, taken := owners[c.ConnectionID]; taken && first != i {
 				wrong.Add(fmt.Sprintf("connections[%d].connectionId", k),
@@ -103,6 +103,7 @@ func (t *Trial) readPlans(r wire.Reader, faults *wire.Faults) {
 		p.Delete = ok && !o.Has("dimensions")
 		if ok && !p.Delete {
 			p.Dimensions, wrong = plans.ParsePlan(item)
+			under(&t.Warnings, r.ItemPath("plans", i), plans.UnknownPlanFields(item))
 		}
 		if first, twice := at[p.ConnectionID]; twice && p.ConnectionID != "" {
 			wrong.Add("connectionId", fmt.Sprintf("is that of plans[%d] too: keep one", first))
@@ -122,15 +123,4 @@ func under(faults *wire.Faults, path string, more wire.Faults) {
 		}
 		faults.Add(field, f.Problem)
 	}
-}
-
-// units are those that something was served of, on either side of any row.
-func (r *Report) units() (list []quota.Unit) {
-	t := r.Total()
-	for u := range quota.Unit(quota.NumUnits) {
-		if t.Sides[Before].Served[u] != 0 || t.Sides[After].Served[u] != 0 {
-			list = append(list, u)
-		}
-	}
-	return list
 }

@@ -7,6 +7,8 @@
 package whatif
 
 import (
+	"maps"
+
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/wire"
@@ -21,6 +23,8 @@ type Trial struct {
 	// none change.
 	Settings wire.Value
 	From, To Place // the zero Place = the last day of the log
+	// Warnings are what in the documents means nothing.
+	Warnings wire.Faults
 }
 
 // Plan is the plan of a connection set by hand.
@@ -123,12 +127,31 @@ type Replay struct {
 	MissingFirst, MissingLast uint64
 }
 
+// Differs reports whether anything is not the same on both sides.
+func (r *Row) Differs() bool {
+	before, after := &r.Sides[Before], &r.Sides[After]
+	return r.NewlyBlocked+r.NewlyAllowed > 0 || before.Served != after.Served || before.Allowed != after.Allowed ||
+		before.Blocked != after.Blocked || before.WouldBlock != after.WouldBlock || before.Deprioritized != after.Deprioritized ||
+		!maps.Equal(before.Reasons, after.Reasons)
+}
+
 // Total returns the sum of all rows.
 func (r *Report) Total() (t Row) {
 	for i := range r.Rows {
 		t.add(&r.Rows[i])
 	}
 	return t
+}
+
+// Units are those that something was served of, on either side of any row.
+func (r *Report) Units() (list []quota.Unit) {
+	t := r.Total()
+	for u := range quota.Unit(quota.NumUnits) {
+		if t.Sides[Before].Served[u] != 0 || t.Sides[After].Served[u] != 0 {
+			list = append(list, u)
+		}
+	}
+	return list
 }
 
 func (t *Row) add(r *Row) {

@@ -39,6 +39,7 @@ type cli struct {
 	Snapshot  snapshotCmd  `cmd:"" help:"Take a snapshot of the state, or list those there are."`
 	Replay    replayCmd    `cmd:"" help:"Fold the log again, and hold the engine and its snapshots to it."`
 	Verify    verifyCmd    `cmd:"" help:"Derive recorded decisions and the verdicts on holds again, and list those that differ."`
+	Whatif    whatIfCmd    `cmd:"" name:"whatif" help:"Say what a part of the history would have been under other pools, plans or settings."`
 	Demo      demoCmd      `cmd:"" help:"Show sharing: four keys with different habits, through a gateway, on a running engine."`
 	Bench     benchCmd     `cmd:"" help:"Measure the engine beside its bare parts, on this machine."`
 

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+
+	"github.com/quotashare/quotashare/cmd/quotashare/internal/configfile"
+	"github.com/quotashare/quotashare/internal/program"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/whatif"
+	"github.com/quotashare/quotashare/wire"
+)
+
+type whatIfCmd struct {
+	File        []string `short:"f" placeholder:"FILE" help:"Pools, plans and settings to try, YAML or JSON: the files that apply reads. Several may be given."`
+	WithoutPool []string `placeholder:"ID" help:"Try it without this pool. Several may be given."`
+	From        string   `placeholder:"PLACE" help:"Where the range begins: a sequence of the log, or a time (the last day)."`
+	To          string   `placeholder:"PLACE" help:"Where it ends: a sequence of the log, or a time (the end of the log)."`
+	Changed     bool     `help:"List only the keys for which something differs. The total is of all."`
+	JSON        bool     `name:"json" help:"Print JSON in place of tables."`
+	recording   `embed:""`
+}
+
+func (c *whatIfCmd) run(ctx context.Context, p program.Process) (err error) {
+	t, err := c.trial()
+	if err != nil {
+		return err
+	}
+	log, err := c.open(ctx, "whatif", p)
+	if err != nil {
+		return err
+	}
+	defer log.close()
+	o := replay.WhatIfOptions{Options: log.Options}
+	if o.Rows, err = replay.NATSRows(log.conn, program.Logger(p.Stderr, slog.LevelWarn)); err != nil {
+		return err
+	}
+	bar := foldBar{w: p.Stderr, shown: program.Terminal(p.Stderr)}
+	o.Part = func(done, all uint64) {
+		bar.last = all // both sides fold each message
+		bar.at(done)
+	}
+	made, err := replay.WhatIf(ctx, o, t)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return show(p.Stdout, made.Append(nil))
+	}
+	return sayWhatIf(p.Stdout, made, c.Changed)
+}
+
+// trial puts the files together as the body of POST /api/quota/whatif, so that one
+// reader judges both.
+func (c *whatIfCmd) trial() (*whatif.Trial, error) {
+	var pools, plans []wire.Value
+	var settings []wire.Field
+	for _, name := range c.File {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		part, err := tried(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		pools, plans, settings = append(pools, part.pools...), append(plans, part.plans...), append(settings, part.settings...)
+	}
+	doc := wire.Value{Kind: wire.Object}
+	add := func(name string, v wire.Value) { doc.Fields = append(doc.Fields, wire.Field{Name: name, Value: v}) }
+	add("pools", wire.Value{Kind: wire.Array, Items: pools})
+	add("plans", wire.Value{Kind: wire.Array, Items: plans})
+	add("settings", wire.Value{Kind: wire.Object, Fields: settings})
+	var without []wire.Value
+	for _, id := range c.WithoutPool {
+		without = append(without, wire.Value{Kind: wire.String, Text: id})
+	}
+	add("withoutPools", wire.Value{Kind: wire.Array, Items: without})
+	for _, at := range [...]struct{ name, text string }{{"from", c.From}, {"to", c.To}} {
+		if at.text != "" {
+			add(at.name, placeOf(at.text))
+		}
+	}
+	t, faults := whatif.Read(doc)
+	if len(faults) > 0 && len(c.File)+len(without) == 0 {
+		return nil, errors.New("nothing is tried: name a file with -f, as apply reads it, or --without-pool")
+	}
+	return t, faults.Err()
+}
+
+// placeOf is a sequence, or a time, in the form of the API.
+func placeOf(text string) wire.Value {
+	if _, err := strconv.ParseUint(text, 10, 53); err != nil {
+		return wire.Value{Kind: wire.String, Text: text}
+	}
+	return wire.Value{Kind: wire.Object, Fields: []wire.Field{{Name: "seq", Value: wire.Value{Kind: wire.Number, Text: text}}}}
+}
+
+// triedDocuments are those of one file.
+type triedDocuments struct {
+	pools, plans []wire.Value
+	settings     []wire.Field
+}
+
+// tried reads all sections of a file.
+func tried(data []byte) (d triedDocuments, err error) {
+	file, err := configfile.Read(data)
+	if err != nil {
+		return d, err
+	}
+	sections := file.Others("")
+	if len(sections) == 0 {
+		sections = []string{configfile.Pools} // a list alone, or one document
+	}
+	for _, s := range sections {
+		switch s {
+		case configfile.Pools:
+			err = d.takePools(file)
+		case configfile.Plans:
+			err = d.takePlans(file)
+		case configfile.Settings:
+			err = d.takeSettings(file)
+		}
+		if err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}
+
+func (d *triedDocuments) takePools(file *configfile.File) error {
+	pools, err := file.Pools()
+	if err != nil {
+		return err
+	}
+	for _, p := range pools {
+		doc, err := configfile.PoolDocument(p.Pool)
+		if err != nil {
+			return err
+		}
+		d.pools = append(d.pools, doc)
+	}
+	return nil
+}
+
+func (d *triedDocuments) takePlans(file *configfile.File) error {
+	list, err := file.Plans()
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		doc, err := configfile.PlanDocument(p.ConnectionID, p.Dimensions)
+		if err != nil {
+			return err
+		}
+		d.plans = append(d.plans, doc)
+	}
+	return nil
+}
+
+// takeSettings finds the values that the file has, and those that it takes away: they
+// are what becomes of settings of which none is stored, and of which all are.
+func (d *triedDocuments) takeSettings(file *configfile.File) error {
+	none := plans.DefaultSettings()
+	all := none
+	for i := range all {
+		all[i].Origin = plans.Stored
+	}
+	given, err := file.Settings(none, false)
+	if err != nil {
+		return err
+	}
+	left, err := file.Settings(all, false)
+	if err != nil {
+		return err
+	}
+	for i := range plans.Setting(plans.NumSettings) {
+		if given[i].Origin == plans.Stored || left[i].Origin != plans.Stored {
+			d.settings = append(d.settings, field(i, given[i]))
+		}
+	}
+	return nil
+}
