@@ -267,6 +267,9 @@ func TestARouteWithoutAVerdict(t *testing.T) {
 	for _, r := range []*running{a, b} {
 		r.awaitOpen(2)
 	}
+	if n := a.written("quota.hold"); n != 2 {
+		t.Errorf("%d holds are written, want those two: what left the connection open is not worth it any more", n)
+	}
 }
 
 // awaitOpen waits until so many holds are open.

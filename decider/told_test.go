@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 )
 
@@ -81,6 +82,24 @@ func TestACallerThatWasToldHoldsAfterItsWait(t *testing.T) {
 	r.must(r.current.Load().loop.Wait(r.within(), r.last()))
 	if list := r.queue(); list != nil || !r.current.Load().state.HoldOpen("alice", "2") || r.open() != 1 {
 		t.Errorf("%v wait and %d are open, want the second alone", list, r.open())
+	}
+}
+
+// TestTheVerdictComesAtTheLastMoment, as the answer is given without it: then that is
+// the answer, and nothing is left of the other.
+func TestTheVerdictComesAtTheLastMoment(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	r.lanes(0, "a", "b")
+	q, reply := routed("1"), questions.Reply{DecisionID: "d-1", RequestID: "1"}
+	x := newPending()
+	x.fill(&q, &reply, &projector.Asked{HoldTTLMs: 60_000})
+	x.taken = true // and nobody is to be told of it any more, as when the fold has it
+	c := &waiting{p: r.current.Load(), qs: []questions.Question{q}, rs: []questions.Reply{reply}, first: x}
+	if came := r.answerWithout(c, &q, &reply, x); !came || reply.DecisionID != "d-1" {
+		t.Errorf("it comes %t, and the answer is %+v", came, reply)
+	}
+	if r.locally() != 0 || x.other != nil {
+		t.Errorf("%d count beside the log, and %+v is to be written", r.locally(), x.other)
 	}
 }
 
