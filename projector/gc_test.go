@@ -357,3 +357,38 @@ func TestABucketThatIsOverRefusesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestOldHistoryIsDropped: of whole days, at the instant after their last.
+func TestOldHistoryIsDropped(t *testing.T) {
+	store := memstore.New()
+	s := load(t, store)
+	midnight := start / day * day
+	for i := range 4 {
+		fold(t, s, []events.Message{usageAt(uint64(i+1), midnight+int64(i+1)*day-1, "")}, 1)
+	}
+	cut(t, s, store)
+	rows := func() int { return records(t, store, 'h') / 2 } // the key's and the total's
+	for _, c := range []struct {
+		before int64
+		left   int
+	}{{-1, 4}, {midnight + day - 1, 4}, {midnight + day, 3}, {midnight + 3*day, 1}} {
+		s.DropHistory(c.before)
+		cut(t, s, store)
+		if got := rows(); got != c.left {
+			t.Errorf("rows of %d days are left of those before %d, want %d", got, c.before, c.left)
+		}
+	}
+	fold(t, s, []events.Message{usageAt(5, midnight+4*day, fmt.Sprintf(`,"time":%d`, midnight))}, 1)
+	for range 2 {
+		cut(t, s, store)
+	}
+	if got := rows(); got != 2 {
+		t.Errorf("rows of %d days, with one that came late, want 2", got)
+	}
+	must(t, looped(t, &slowStore{Store: store}, func(t *testing.T, l *projector.Loop, _ *projector.State, _ script) {
+		must(t, l.DropHistory(t.Context(), midnight+4*day))
+		if got := rows(); got != 0 {
+			t.Errorf("rows of %d days, when the loop has dropped all", got)
+		}
+	}))
+}

@@ -98,11 +98,22 @@ func (s *State) historyPlace(k historyKey) uint32 {
 	return i
 }
 
+// DropHistory has the next cut delete the minute rows of the days that end before
+// an instant, epoch ms. What comes late for such a day makes rows again, until the
+// next time. The caller must be the one that folds.
+func (s *State) DropHistory(before int64) {
+	s.rowsFrom = max(0, before/dayMillis)
+}
+
 func (s *State) cutHistory(b Batch) (err error) {
 	s.mu.Lock()
 	s.minutes.cut(s.pos.Seq)
 	s.mu.Unlock()
 	clear(s.historyAt)
+	if s.rowsFrom > 0 {
+		err = b.DeleteRange(appendHistoryDay(nil, 0), appendHistoryDay(nil, s.rowsFrom))
+		s.rowsFrom = 0
+	}
 	for i := range s.minutes.flying {
 		row := &s.minutes.flying[i]
 		s.keyBuf = appendHistoryKey(s.keyBuf[:0], row.historyKey)

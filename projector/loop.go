@@ -403,3 +403,15 @@ func (l *Loop) Collect(ctx context.Context, counters, models int64) (dropped, pa
 		}
 	}
 }
+
+// DropHistory deletes the minute rows of the days that end before an instant, epoch
+// ms, and returns when they are gone from the store.
+func (l *Loop) DropHistory(ctx context.Context, before int64) error {
+	if err := l.Do(ctx, func() error {
+		l.state.DropHistory(before)
+		return nil
+	}); err != nil {
+		return err
+	}
+	return l.Do(ctx, func() error { return nil }) // which commits first
+}

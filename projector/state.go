@@ -63,6 +63,7 @@ type State struct {
 	judging    Asked                 // scratch
 	judged     []*Expected           // by the run under way
 	historyAt  map[historyKey]uint32 // places in minutes.fresh
+	rowsFrom   int64                 // day; minute rows of those before it are deleted by the next cut, 0 = none
 	newIDs     [2]ref                // by table: ids up to here are written
 	dirtyConns []ref
 	dirtyConf  map[confKey]struct{}
