@@ -202,6 +202,9 @@ func TestMaxAgeAndTheOldestSnapshot(t *testing.T) {
 	h.Snapshots = append(three, at(910*day))
 	h.Log.MaxAge = s.MaxAge
 	p, err = retention.Make(s, h)
+	if slices.ContainsFunc(p.Steps, changesMaxAge) {
+		t.Errorf("the bound is as it should be, and is changed: %v", p.Steps)
+	}
 	if err != nil || len(p.Keep) != 3 || p.Steps[0].Seq != 21840 || p.Steps[0].Why != "the broker has deleted what follows it" {
 		t.Errorf("the bound is in force: %v, %v", p, err)
 	}
