@@ -40,7 +40,7 @@ func newSharedWork(e *Engine, term time.Duration) (*sharedWork, error) {
 	s := &sharedWork{e: e, bell: make(chan struct{}, 1)}
 	var err error
 	if s.objects, err = objects.New(objects.Options{
-		Conn: e.o.Conn, Replicas: e.replicas, Log: e.o.Log, Step: func(name string) { e.step("broker: " + name) },
+		Conn: e.o.Conn, Replicas: e.replicas, Log: e.o.Log,
 	}); err != nil {
 		return nil, err
 	}
@@ -97,11 +97,37 @@ func (s *sharedWork) fetch(ctx context.Context, fits func(snapshots.Header) bool
 		select {
 		case <-time.After(sharedPause):
 		case <-patience.C:
+			s.e.o.Log.Error("the broker does not say which snapshots it has; the state begins without", "err", err)
 			return err
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// orShared replaces what was found here by what others have stored, where the log no
+// longer has what follows: the purge waits for the snapshots of who purges and for
+// those in the broker, and not for those on every disk.
+func (k *snapshotKeeper) orShared(ctx context.Context, found *snapdir.Snapshot, fits func(snapshots.Header) bool) (*snapdir.Snapshot, error) {
+	newer := fits
+	if found != nil {
+		here := found.Header()
+		if k.inLog(ctx, projected.PositionIn(&here)) != forgotten {
+			return found, nil
+		}
+		newer = func(h snapshots.Header) bool { return h.Seq > here.Seq && fits(h) }
+	}
+	err := k.shared.fetch(ctx, newer)
+	if err != nil && found != nil {
+		return found, nil // the best there is
+	}
+	if found != nil {
+		err = found.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return k.dir.Newest(fits)
 }
 
 // run asks for the lease once the state has caught up, and does the shared work

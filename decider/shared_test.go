@@ -3,6 +3,7 @@ package decider
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -84,6 +85,39 @@ func TestASharedSnapshotOutlivesTheLog(t *testing.T) {
 	}
 }
 
+// One's own snapshot is of use only while the log has what follows it.
+func TestAnOldSnapshotGivesWayToASharedOne(t *testing.T) {
+	nc := startLog(t, t.TempDir())
+	dir := t.TempDir() + "/state"
+	second := start(t, nc, dir, keeping)
+	second.usage(5)
+	second.snapshot()
+	second.stop()
+	second.must(os.RemoveAll(dir))
+
+	first := start(t, nc, t.TempDir()+"/state", sharing)
+	first.usage(20)
+	seq := first.storedShared()
+	first.usage(3)
+	want := first.digest()
+	again := start(t, nc, dir, sharing)
+	again.awaitSaid("the state begins from a snapshot\" seq=5 ") // the log has the rest
+	again.stop()
+	again.must(os.RemoveAll(dir))
+
+	stream, err := first.js.Stream(first.within(), "QUOTA")
+	first.must(err)
+	first.must(stream.Purge(first.within(), jetstream.WithPurgeSequence(seq)))
+	again = start(t, nc, dir, func(e *Engine) {
+		e.o.PurgeAge = 1
+		sharing(e)
+	})
+	again.awaitSaid(fmt.Sprintf("the state begins from a snapshot\" seq=%d ", seq))
+	if got := again.digest(); got != want {
+		t.Errorf("the digest is %s, and that of who saw it all %s", got, want)
+	}
+}
+
 // One of two stores, the other one when the first has gone.
 func TestOneDoesTheSharedWork(t *testing.T) {
 	nc := startLog(t, t.TempDir())
@@ -95,7 +129,8 @@ func TestOneDoesTheSharedWork(t *testing.T) {
 	if err := second.shared.mayPurge(second.within()); !errors.Is(err, lease.ErrNotHeld) {
 		t.Errorf("the other one may purge: %v", err)
 	}
-	first.usage(5)
+	_, err := second.State(second.within(), first.usage(5), false)
+	second.must(err)
 	second.snapshot()
 	first.stop()
 	second.awaitSaid("stored a snapshot in the broker") // it is the one from before

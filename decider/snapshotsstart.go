@@ -85,8 +85,8 @@ func (k *snapshotKeeper) fill(ctx context.Context, store projector.Store, from *
 }
 
 // open returns the newest snapshot later than a sequence that fits, nil when there
-// is none: of those here, and only when none of them fits of those that deciders
-// share, because what follows is in the log. What cannot be read is no reason to stay
+// is none: of those here, and of those that deciders share only when none of them fits
+// or the log no longer has what follows it. What cannot be read is no reason to stay
 // away: all of it is in the log.
 func (k *snapshotKeeper) open(ctx context.Context, after uint64) (*snapdir.Snapshot, error) {
 	fits := func(h snapshots.Header) bool {
@@ -96,10 +96,8 @@ func (k *snapshotKeeper) open(ctx context.Context, after uint64) (*snapdir.Snaps
 		return nil, nil
 	}
 	s, err := k.dir.Newest(fits)
-	if errors.Is(err, snapdir.ErrNone) && k.shared != nil {
-		if err = k.shared.fetch(ctx, fits); err == nil {
-			s, err = k.dir.Newest(fits)
-		}
+	if k.shared != nil && (err == nil || errors.Is(err, snapdir.ErrNone)) {
+		s, err = k.orShared(ctx, s, fits)
 	}
 	if err == nil || ctx.Err() != nil {
 		return s, ctx.Err()
