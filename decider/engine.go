@@ -66,6 +66,7 @@ type Engine struct {
 	due     *dueWriter
 	// snapshots are what a state can begin from, and those who take them.
 	snapshots *snapshotKeeper
+	audits    *auditor
 	shared    *sharedWork      // nil without snapshots
 	locals    projector.Locals // what counts while the log takes no holds
 	locally   sync.Mutex       // one at a time judges by them what it adds to them
@@ -96,6 +97,7 @@ func New(o Options) (*Engine, error) {
 	e.decisions = newDecisions(e.Process())
 	e.server = natsapi.New(natsapi.Config{Conn: o.Conn, Decider: e, Version: o.Version, Logger: o.Log})
 	e.snapshots = newSnapshotKeeper(e)
+	e.audits = newAuditor(e)
 	if e.shared, err = newSharedWork(e, 0); err != nil {
 		return nil, fmt.Errorf("decider: %w", err)
 	}
@@ -114,6 +116,9 @@ const (
 // Run keeps a projection until the context ends, and then returns nil with
 // everything folded also committed.
 func (e *Engine) Run(ctx context.Context) error {
+	if err := e.audits.clean(); err != nil {
+		return fmt.Errorf("decider: %w", err)
+	}
 	stop, err := e.startDecisions()
 	if err != nil {
 		return fmt.Errorf("decider: %w", err)

@@ -119,6 +119,7 @@ type Engine interface {
 	Views
 	Decisions
 	Snapshots
+	Explainer
 
 	// State waits until minSeq is folded, or ctx ends and returns its error.
 	// The digest is computed only when asked for.
@@ -183,6 +184,7 @@ var (
 	ErrLostRace    = errors.New("somebody else changed the document first: read it again and repeat the change") // 412
 	ErrTooLarge    = errors.New("the message is larger than the log takes: split it")                            // 413
 	ErrUnavailable = errors.New("the log takes no writes at the moment: try again")                              // 503
+	ErrBusy        = errors.New("another audit is running")                                                      // 429
 )
 
 // Refusal is a cause with a text of its own, which people read as it is.

@@ -20,6 +20,7 @@ import (
 type double struct {
 	watchedDouble
 	snapshotsDouble
+	explainDouble
 	mu       sync.Mutex
 	seq      uint64
 	pools    map[string]Pool

@@ -82,6 +82,8 @@ func faultOf(err error) *fault {
 		return tooLarge(err.Error())
 	case errors.Is(err, ErrUnavailable):
 		return unavailable("unavailable", err.Error())
+	case errors.Is(err, ErrBusy):
+		return &fault{status: http.StatusTooManyRequests, kind: "rate_limit_error", code: "busy", message: err.Error(), retry: true}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return unavailable("timeout", "the engine did not answer in time: try again")
 	}

@@ -27,7 +27,7 @@ import (
 //	                  answer: status, the headers that carry meaning, the body
 //	published         what the engine was told to publish since the last time
 //	metas             who wrote configuration and why, since the last time
-//	engine ready | not-ready | up | down | broken | reject | full | no-snapshots
+//	engine ready | not-ready | up | down | broken | reject | full | no-snapshots | busy
 //
 // Every request and answer is held against the OpenAPI document too.
 // What differs from run to run is shown as <id>, <now>.
@@ -87,6 +87,8 @@ func (d *double) become(t *testing.T, what string) {
 		d.fail = Refuse(ErrConflict, "connection %q is in pool %q: take it out there first", "acct-1", "other")
 	case "no-snapshots":
 		d.nothing = true
+	case "busy":
+		d.busy = true
 	case "full":
 		d.fill()
 	case "reject":

@@ -109,3 +109,7 @@ func (s *State) Holdings(p *plans.Pool, u quota.Unit, now int64, most int) (list
 	})
 	return list[:min(most, len(list))], len(list)
 }
+
+// Busy reports whether the log has messages that are not folded yet, as far as is
+// known.
+func (l *Loop) Busy() bool { return l.head.Load() != 0 || l.behind.Load() > 0 }

@@ -36,6 +36,11 @@ func (s localStart) Newest(_ context.Context, notAfter uint64) (*snapdir.Snapsho
 // the memory of a replay is bounded by its keys, and not by the history of ids.
 func TemporaryStore(parent string, log *slog.Logger) func() (projector.Store, error) {
 	return func() (projector.Store, error) {
+		if parent != "" {
+			if err := os.MkdirAll(parent, 0o700); err != nil {
+				return nil, fmt.Errorf("replay: a place for the state: %w", err)
+			}
+		}
 		dir, err := os.MkdirTemp(parent, "quotashare-replay-*")
 		if err != nil {
 			return nil, fmt.Errorf("replay: a place for the state: %w", err)

@@ -1,0 +1,110 @@
+package decider
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/quotashare/quotashare/explanation"
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/replay"
+)
+
+// errBusy is the answer to who wants an audit while there is one.
+var errBusy = httpapi.Refuse(httpapi.ErrBusy, "an audit is running here: one at a time is made, so that answers stay fast; try again, or use quotashare explain --data-dir with a copy of the data directory")
+
+// auditor makes audits in the process that answers: one at a time, of its own reader
+// and store, behind the fold that answers are from.
+type auditor struct {
+	e    *Engine
+	turn chan struct{} // one for who makes an audit
+	dir  string        // of the states of audits; nothing in it outlives one
+}
+
+func newAuditor(e *Engine) *auditor {
+	return &auditor{e: e, turn: make(chan struct{}, 1), dir: filepath.Join(filepath.Dir(e.o.Dir), "replay")}
+}
+
+// clean removes what audits of a process that was killed have left.
+func (a *auditor) clean() error { return os.RemoveAll(a.dir) }
+
+// make has an audit made, unless there is one already.
+func (a *auditor) make(audit func(o replay.Options) error) error {
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	default:
+		return errBusy
+	}
+	log, err := replay.NATSLog(replay.NATSOptions{Conn: a.e.o.Conn, PurgeAge: a.e.o.PurgeAge, Log: a.e.o.Log})
+	if err != nil {
+		return err
+	}
+	o := replay.Options{Log: log, Store: replay.TemporaryStore(a.dir, a.e.o.Log), Pause: a.giveWay}
+	if dir := a.e.snapshots.dir; dir != nil {
+		o.Start = replay.LocalStart(dir)
+	}
+	return audit(o)
+}
+
+// How long an audit waits for the fold that answers are from, before each run, and
+// how often it looks. A fold that never has nothing to do would stop it for ever, so
+// it goes on after a while: a run takes about a fiftieth of that.
+const (
+	giveWayFor  = 10 * time.Millisecond
+	giveWayLook = time.Millisecond
+)
+
+// giveWay waits while the fold that answers are from has something to do.
+func (a *auditor) giveWay(ctx context.Context) error {
+	for waited := time.Duration(0); waited < giveWayFor; waited += giveWayLook {
+		p := a.e.current.Load()
+		if p == nil || !p.loop.Busy() {
+			break
+		}
+		select {
+		case <-time.After(giveWayLook):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return ctx.Err()
+}
+
+// Explain implements httpapi.Explainer.
+func (e *Engine) Explain(ctx context.Context, q *httpapi.ExplainQuery) (made *explanation.Explanation, err error) {
+	err = e.audits.make(func(o replay.Options) error {
+		ask := replay.Ask{Question: q.Question, At: q.At, Seq: q.Seq, Top: q.Top}
+		if q.DecisionID != "" {
+			if ask.Recorded, err = e.recorded(ctx, q.DecisionID); err != nil {
+				return err
+			}
+		}
+		made, err = replay.Explain(ctx, o, &ask)
+		return err
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = httpapi.Refuse(httpapi.ErrUnavailable, "explain: there is more to read than there is time for here: use quotashare explain --data-dir with a copy of the data directory, which takes the time it needs")
+	}
+	return made, err
+}
+
+// recorded finds a decision by its id.
+func (e *Engine) recorded(ctx context.Context, id string) (*questions.Record, error) {
+	q := httpapi.DecisionQuery{DecisionID: id, Limit: 1}
+	for {
+		list, next, err := e.Decisions(ctx, &q)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(list) > 0:
+			return &list[0], nil
+		case next == nil:
+			return nil, httpapi.Refuse(httpapi.ErrNotFound, "decisionId: no decision %q is recorded: every block is, for 14 days, and of the rest a sample; ask with apiKeyId, connectionId and at instead", id)
+		}
+		q.Before = next
+	}
+}

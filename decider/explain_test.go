@@ -1,0 +1,227 @@
+package decider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quotashare/quotashare/explanation"
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/wire"
+)
+
+// past is a history in the making: calls of a few keys on two connections, asked
+// about in every way that there is, at instants that lie up to days apart.
+type past struct {
+	*running
+	dice  *rand.Rand
+	ahead atomic.Int64 // of the clock of the engine, ms
+	calls int
+}
+
+func startPast(t *testing.T) *past {
+	t.Helper()
+	h := &past{dice: rand.New(rand.NewPCG(11, 4))}
+	dir := t.TempDir()
+	h.running = start(t, startLog(t, dir+"/log"), dir+"/state", func(e *Engine) {
+		e.now = func() int64 { return time.Now().UnixMilli() + h.ahead.Load() }
+		e.o.SnapshotDir = dir + "/snapshots"
+		e.snapshots = newSnapshotKeeper(e)
+	})
+	h.must(errorOf(h.ChangeSettings(h.within(), func(s plans.Settings) (plans.Settings, error) {
+		s[plans.DecisionSampleRate] = plans.SettingValue{N: int64(quota.RatioOne), Origin: plans.Stored}
+		return s, nil
+	}, httpapi.Meta{})))
+	h.publish("quota.consumption", `{"apiKeyId":"carol","connectionId":"d","provider":"codex","cost":{"tokens":5}}`)
+	for _, c := range []string{"c", "c2"} {
+		h.must(errorOf(h.PutPlan(h.within(), c, []plans.Dimension{
+			{Unit: quota.Tokens, Window: quota.Hourly, Limit: 9000 * 1000},
+			{Unit: quota.Requests, Window: quota.Daily, Limit: 60 * 1000},
+			{Unit: quota.Percent, Window: quota.FiveHour, Limit: 90_000_000},
+		}, httpapi.Meta{})))
+	}
+	p := team("p", "c")
+	p.Connections = append(p.Connections, plans.Connection{ConnectionID: "c2", Weight: 50, MaxConcurrent: 3})
+	p.Allocations = append(p.Allocations, plans.Allocation{APIKeyID: quota.AllOthers, Weight: 10 * quota.RatioOne})
+	p.Allocations[0].Caps = []plans.Cap{{Unit: quota.Tokens, Window: quota.FiveHour, Value: 8000 * 1000}}
+	p.ModelCaps = []plans.ModelCap{{APIKeyID: "bob", Model: "k2", CapUnit: quota.Tokens, CapValue: 2500 * 1000}}
+	h.must(errorOf(h.putPool(h.within(), p, httpapi.Meta{Actor: "ops", Reason: "first"})))
+	return h
+}
+
+// errorOf is the error of a call of which nothing else is wanted.
+func errorOf[T any](_ T, err error) error { return err }
+
+// live is something that happens to the log, or the clock.
+func (h *past) live() {
+	key, conn := []string{"alice", "alice", "bob", "carol", "dave"}[h.dice.IntN(5)], []string{"c", "c", "c2", "d"}[h.dice.IntN(4)]
+	at := time.Now().UnixMilli() - int64(h.dice.IntN(2*3_600_000))
+	h.calls++
+	switch h.dice.IntN(12) {
+	case 0:
+		h.publish("quota.saturation", fmt.Sprintf(`{"connectionId":%q,"provider":"kimi","readings":[{"window":"5h","usedPercent":%d,"resetAt":%d}]}`,
+			conn, h.dice.IntN(100), time.Now().UnixMilli()+3_600_000))
+	case 1:
+		h.publish("quota.adjustment", fmt.Sprintf(`{"apiKeyId":%q,"connectionId":%q,"time":%d,"reason":"refund","cost":{"tokens":-30}}`, key, conn, at))
+	case 2:
+		h.publish("quota.release", fmt.Sprintf(`{"apiKeyId":%q,"requestId":"q%d"}`, key, h.dice.IntN(h.calls)))
+	default:
+		body := fmt.Sprintf(`{"id":"e%d","apiKeyId":%q,"connectionId":%q,"model":"k%d","requestId":"q%d","time":%d,"cost":{"tokens":%d}}`,
+			h.calls, key, conn, h.dice.IntN(3), h.dice.IntN(h.calls+1), at, h.dice.IntN(250))
+		h.publish("quota.consumption", body)
+		if h.dice.IntN(4) == 0 {
+			h.publish("quota.consumption", body)
+		}
+	}
+}
+
+// question is one of any kind.
+func (h *past) question() questions.Question {
+	q := questions.Question{APIKeyID: []string{"alice", "bob", "carol", "dave"}[h.dice.IntN(4)], MaxWaitMs: 20_000, Explain: true}
+	q.Estimate[quota.Tokens] = quota.Amount(h.dice.IntN(600)) * 1000
+	if h.dice.IntN(2) == 0 {
+		q.Model = fmt.Sprintf("k%d", h.dice.IntN(3))
+	}
+	switch h.dice.IntN(6) {
+	case 0:
+		q.Pool = "p"
+	case 1, 2:
+		q.Pool, q.Reserve, q.RequestID = "p", true, fmt.Sprintf("q%d", h.calls)
+		q.Estimate[quota.Requests], q.MaxWaitMs = 1000, 0
+	case 3:
+		q.ConnectionID, q.Reserve, q.LeaseMs = "c2", true, 60_000
+		q.Estimate[quota.Requests] = 1000
+	default:
+		q.ConnectionID = []string{"c", "c2", "d"}[h.dice.IntN(3)]
+	}
+	return q
+}
+
+// answer asks now.
+func (h *past) answer(q questions.Question) questions.Reply {
+	h.t.Helper()
+	rs := make([]questions.Reply, 1)
+	h.decide(context.Background(), []questions.Question{q}, rs)
+	if rs[0].Err != nil {
+		h.t.Fatalf("%+v: %+v", q, rs[0].Err)
+	}
+	return rs[0]
+}
+
+func asSent(r *questions.Reply) string { return string(questions.AppendReply(nil, wire.JSON, r)) }
+
+func (h *past) explained(q *httpapi.ExplainQuery) *explanation.Explanation {
+	h.t.Helper()
+	x, err := h.Explain(h.within(), q)
+	h.must(err)
+	return x
+}
+
+// Whatever was answered comes out of the log again, to the last field: when its
+// decision is named, and when it is asked about by question, place and instant.
+func TestLiveAnswersAreThoseThatExplainGives(t *testing.T) {
+	h := startPast(t)
+	type asked struct {
+		q questions.Question
+		r questions.Reply
+	}
+	var all []asked
+	reasons := map[string]int{}
+	for i := range 100 {
+		for range 1 + h.dice.IntN(4) {
+			h.live()
+		}
+		h.ahead.Add(1500) // equal blocks of one second are one record
+		if h.dice.IntN(10) == 0 {
+			h.ahead.Add(int64(h.dice.IntN(3_600_000)))
+		}
+		if i%30 == 29 {
+			h.must(errorOf(h.Snapshot(h.within())))
+		}
+		q := h.question()
+		all = append(all, asked{q, h.answer(q)})
+		reasons[all[i].r.Reason]++
+	}
+	if len(reasons) < 5 {
+		t.Errorf("the history is dull: %v", reasons)
+	}
+	began := map[uint64]int{}
+	for _, a := range all {
+		x := h.explained(&httpapi.ExplainQuery{DecisionID: a.r.DecisionID, Top: 3})
+		if diff := cmp.Diff(asSent(&a.r), asSent(&x.Reply)); diff != "" || len(x.Differs) > 0 {
+			t.Errorf("%s (-live +explained, differs %v):\n%s", a.r.DecisionID, x.Differs, diff)
+		}
+		began[x.Replay.Snapshot]++
+		for _, l := range x.Lines {
+			if l.HasConsumed && len(x.Notes) == 0 && l.Found != l.Consumed {
+				t.Errorf("%s: %s/%s: found %d of %d", a.r.DecisionID, l.Unit, l.Window, l.Found, l.Consumed)
+			}
+		}
+		if a.q.Reserve {
+			continue // its own hold is in the state after it
+		}
+		x = h.explained(&httpapi.ExplainQuery{Question: a.q, At: a.r.AsOf.Time, Seq: a.r.AsOf.Seq, Top: 3})
+		// How old the state was that answered, the log does not tell.
+		a.r.Degraded = nil
+		same := strings.ReplaceAll(asSent(&a.r), a.r.DecisionID, x.Reply.DecisionID)
+		x.Reply.AsOf.LagMs = a.r.AsOf.LagMs
+		if diff := cmp.Diff(same, asSent(&x.Reply)); diff != "" {
+			t.Errorf("%s, asked again (-live +explained):\n%s", a.r.DecisionID, diff)
+		}
+	}
+	if len(began) < 3 {
+		t.Errorf("it began from snapshots %v", began)
+	}
+	if left, err := os.ReadDir(h.audits.dir); err != nil || len(left) > 0 {
+		t.Errorf("%v is left of states, %v", left, err)
+	}
+}
+
+func TestExplainRefusesWhatItCannotKnow(t *testing.T) {
+	h := startPast(t)
+	seq := h.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
+	for _, c := range []struct {
+		q    httpapi.ExplainQuery
+		want string
+	}{
+		{httpapi.ExplainQuery{DecisionID: "nobody-1"}, `no decision "nobody-1" is recorded`},
+		{httpapi.ExplainQuery{Question: aboutAlice, Seq: seq + 1000}, "seq is"},
+		{httpapi.ExplainQuery{Question: aboutAlice, At: 946_684_800_000}, "at is before the log begins"},
+		{httpapi.ExplainQuery{Question: questions.Question{APIKeyID: "alice", Pool: "q"}, Seq: seq}, `there is no pool "q"`},
+	} {
+		if x, err := h.Explain(h.within(), &c.q); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %+v, %v, want %q", c.q, x, err, c.want)
+		}
+	}
+}
+
+func TestAuditsAreMadeOneAtATimeAndGiveWay(t *testing.T) {
+	h := startPast(t)
+	seq := h.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
+	ask := &httpapi.ExplainQuery{Question: aboutAlice, Seq: seq, Top: 1}
+	h.must(h.audits.make(func(replay.Options) error {
+		_, err := h.Explain(h.within(), ask)
+		if !errors.Is(err, httpapi.ErrBusy) {
+			t.Errorf("a second audit: %v", err)
+		}
+		return nil
+	}))
+	h.explained(ask) // the turn was given back
+	ended, cancel := context.WithCancel(h.within())
+	cancel()
+	if err := h.audits.giveWay(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("giving way goes on: %v", err)
+	}
+}
