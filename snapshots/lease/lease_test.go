@@ -38,6 +38,22 @@ func broker(t *testing.T) string {
 	return s.ClientURL()
 }
 
+// foreign is a broker of somebody else's.
+func foreign(t *testing.T, o *server.Options) string {
+	t.Helper()
+	o.Host, o.Port, o.JetStream, o.StoreDir, o.NoSigs, o.NoLog = "127.0.0.1", server.RANDOM_PORT, true, t.TempDir(), true, true
+	s, err := server.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the server accepts no connections")
+	}
+	return s.ClientURL()
+}
+
 // world is a broker and the time that passes for everybody. Each process counts it
 // from an instant of its own.
 type world struct {
@@ -279,18 +295,7 @@ func TestEachKeepsItsOwnTerm(t *testing.T) {
 
 // A broker that refuses is told of once, until it takes something again.
 func TestABrokerThatRefuses(t *testing.T) {
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 1, NoSigs: true, NoLog: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server accepts no connections")
-	}
-	w := newWorld(t, s.ClientURL())
+	w := newWorld(t, foreign(t, &server.Options{JetStreamMaxStore: 1}))
 	a := w.join("a")
 	if _, err := a.js.CreateStream(within(t), jetstream.StreamConfig{Name: "FULL", Subjects: []string{"full"}}); err != nil {
 		t.Fatal(err)

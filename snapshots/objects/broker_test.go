@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"))
 }
 
-// broker is a server that keeps its files in memory's place of a test.
+// broker is a server of our own.
 func broker(t *testing.T) string {
 	t.Helper()
 	s, err := ingest.Start(ingest.Options{
@@ -47,13 +47,17 @@ func broker(t *testing.T) string {
 	return s.ClientURL()
 }
 
-// smallBroker is one of somebody else's, who allows it little.
+// smallBroker is one that is allowed little.
 func smallBroker(t *testing.T, store int64, payload int32) string {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(),
-		JetStreamMaxStore: store, MaxPayload: payload, NoSigs: true, NoLog: true,
-	})
+	return foreign(t, &server.Options{JetStreamMaxStore: store, MaxPayload: payload})
+}
+
+// foreign is a broker of somebody else's.
+func foreign(t *testing.T, o *server.Options) string {
+	t.Helper()
+	o.Host, o.Port, o.JetStream, o.StoreDir, o.NoSigs, o.NoLog = "127.0.0.1", server.RANDOM_PORT, true, t.TempDir(), true, true
+	s, err := server.NewServer(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func parse(m *jetstream.RawStreamMsg) (entry, error) {
 		return entry{}, fmt.Errorf("%w: it has no pieces", snapshots.ErrDamaged)
 	}
 	return entry{
-		Object:  Object{Header: h, Size: info.Size, Stored: m.Time},
+		Object:  Object{Header: h, Size: info.Size, Stored: m.Time, Order: m.Sequence},
 		subject: m.Subject, id: info.NUID, pieces: uint64(info.Chunks), sum: info.Digest,
 	}, nil
 }

@@ -57,6 +57,8 @@ type Object struct {
 	Header snapshots.Header // as it was when it was stored
 	Size   uint64           // bytes
 	Stored time.Time        // by the broker's clock
+	// Order is greater for what was stored later, whatever any clock says.
+	Order uint64
 }
 
 // New returns the bucket and touches nothing.

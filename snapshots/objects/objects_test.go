@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go/jetstream"
@@ -39,8 +40,18 @@ func TestWhatIsStoredComesBack(t *testing.T) {
 			t.Errorf("%d bytes: the file came back as another one", size)
 		}
 	}
-	if got, want := b.listed(), []uint64{14, 13, 12, 11, 10}; !slices.Equal(got, want) {
-		t.Errorf("listed %d, want %d", got, want)
+	list, err := b.List(b.ctx())
+	b.must(err)
+	for i, o := range list {
+		if want := uint64(14 - i); o.Header != headerOf(want) || o.Size != uint64(len(b.file(want))) || time.Since(o.Stored).Abs() > time.Minute {
+			t.Errorf("listed as %+v, want %+v of %d bytes", o, headerOf(want), len(b.file(want)))
+		}
+		if i > 0 && o.Order >= list[i-1].Order {
+			t.Errorf("%d is stored as %d, after %d, which was stored later", o.Header.Seq, o.Order, list[i-1].Order)
+		}
+	}
+	if len(list) != 5 {
+		t.Errorf("%d are listed, want 5", len(list))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"hash"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -23,6 +22,8 @@ const pieceSize = 128 << 10
 // Put stores a snapshot of a directory under its own name. One that is there to its
 // last piece stays, one that lacks some is replaced. The file is checked while it is
 // read, and gets its name in the bucket only if it was good.
+//
+// Of what it stores it does not say when: the broker knows, and List asks it.
 func (s *Store) Put(ctx context.Context, from *snapdir.Dir, seq uint64) (Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeWithin)
 	defer cancel()
@@ -120,10 +121,13 @@ func (u *upload) name(h snapshots.Header) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
-	_, err = u.s.publish(u.ctx, &nats.Msg{
+	ack, err := u.s.publish(u.ctx, &nats.Msg{
 		Subject: subjectOf(h.Seq), Data: data, Header: nats.Header{jetstream.MsgRollup: {jetstream.MsgRollupSubject}},
 	})
-	return Object{Header: h, Size: u.size, Stored: time.Now()}, err
+	if err != nil {
+		return Object{}, err
+	}
+	return Object{Header: h, Size: u.size, Order: ack.Sequence}, nil
 }
 
 func (s *Store) publish(ctx context.Context, m *nats.Msg) (*jetstream.PubAck, error) {
