@@ -120,6 +120,7 @@ type Engine interface {
 	Decisions
 	Snapshots
 	Explainer
+	WhatIfs
 
 	// State waits until minSeq is folded, or ctx ends and returns its error.
 	// The digest is computed only when asked for.

@@ -21,6 +21,7 @@ type double struct {
 	watchedDouble
 	snapshotsDouble
 	explainDouble
+	whatIfDouble
 	mu       sync.Mutex
 	seq      uint64
 	pools    map[string]Pool

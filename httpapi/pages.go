@@ -31,6 +31,7 @@ const rootText = `quotashare: fair shares of one provider account for many API k
   GET    /api/quota/changes               who changed what in the configuration
   GET    /api/quota/decisions             what was answered, the newest first
   GET    /api/quota/explain               why an answer was what it was
+  POST   /api/quota/whatif                what would have been under other rules
   GET    /api/quota/state                 how far the fold is
   GET    /api/quota/rejected              events that could not be folded
   GET    /api/quota/snapshots             the snapshots of the state that this server has

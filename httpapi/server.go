@@ -141,6 +141,7 @@ func (a *api) table(metricsPage http.Handler) []route {
 		{"/api/quota/preview", map[string]handler{"GET": caughtUp(a.preview)}},
 		{"/api/quota/release", map[string]handler{"POST": a.release}},
 		{"/api/quota/explain", map[string]handler{"GET": a.explain}},
+		{"/api/quota/whatif", map[string]handler{"POST": a.whatIf}},
 		{"/api/quota/decisions", map[string]handler{"GET": a.decisions}},
 		{"/api/quota/events", map[string]handler{"POST": a.ingest}},
 		{"/api/quota/state", map[string]handler{"GET": a.state}},

@@ -27,7 +27,7 @@ import (
 //	                  answer: status, the headers that carry meaning, the body
 //	published         what the engine was told to publish since the last time
 //	metas             who wrote configuration and why, since the last time
-//	engine ready | not-ready | up | down | broken | reject | full | no-snapshots | busy
+//	engine ready | not-ready | up | down | broken | reject | full | no-snapshots | busy | occupied
 //
 // Every request and answer is held against the OpenAPI document too.
 // What differs from run to run is shown as <id>, <now>.
@@ -89,6 +89,8 @@ func (d *double) become(t *testing.T, what string) {
 		d.nothing = true
 	case "busy":
 		d.busy = true
+	case "occupied":
+		d.occupied = true
 	case "full":
 		d.fill()
 	case "reject":

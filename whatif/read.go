@@ -102,7 +102,13 @@ func (t *Trial) readPlans(r wire.Reader, faults *wire.Faults) {
 		p := Plan{ConnectionID: o.NeedID("connectionId")}
 		p.Delete = ok && !o.Has("dimensions")
 		if ok && !p.Delete {
-			p.Dimensions, wrong = plans.ParsePlan(item)
+			var more wire.Faults
+			p.Dimensions, more = plans.ParsePlan(item)
+			for _, f := range more {
+				if f.Field != "connectionId" { // it was read above
+					wrong = append(wrong, f)
+				}
+			}
 			under(&t.Warnings, r.ItemPath("plans", i), plans.UnknownPlanFields(item))
 		}
 		if first, twice := at[p.ConnectionID]; twice && p.ConnectionID != "" {

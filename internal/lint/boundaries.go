@@ -25,6 +25,7 @@ var Boundaries = []Boundary{
 	{"dialect", words("wire"), "what a provider's API says is read from bytes alone, and nothing is decided by it here"},
 	{"usage", words("quota", "wire", "questions", "plans"), "usage is shown from numbers that others worked out"},
 	{"explanation", words("quota", "wire", "plans", "questions", "usage"), "what an answer came from is shown, and others found it out"},
+	{"whatif", words("quota", "wire", "plans"), "what would have been is shown, and others found it out"},
 	{"fairshare", words("quota", "windows", "plans", "questions"), "a judgement is a function of documents, counters and an instant"},
 	{"routing", words("quota", "plans"), "whose turn it is follows from weights, credits and an instant; who may go at all, others judge"},
 	{"projector", words("quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation", "routing"), "the fold knows the rules, and of the outside only Source and Store"},
@@ -41,7 +42,7 @@ var Boundaries = []Boundary{
 	{"projector/pebblestore", words("projector"), "a store knows records, not what they mean"},
 	{"projector/jetsource", words("events", "projector"), "the source reads messages, not what is in them"},
 	{"replay", words(
-		"answers", "explanation", "quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "projector", "projector/memstore", "projector/pebblestore", "projector/jetsource",
+		"answers", "explanation", "whatif", "quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "projector", "projector/memstore", "projector/pebblestore", "projector/jetsource",
 		"snapshots", "snapshots/snapdir", "snapshots/projected", "ingest",
 	), "it folds again what others folded, by the same code, and serves nobody"},
 	{"projector/storetest", words("projector", "events", "wire", "quota"), "one suite for every store, so none is known here"},
@@ -49,13 +50,13 @@ var Boundaries = []Boundary{
 	{"client", words("quota", "wire", "events", "questions", "saturation", "dialect"), "gateways of others are built with it, and it brings the forms along and no engine"},
 	{"keyfile", words("quota", "wire"), "whose a token is does not depend on what the key may do"},
 	{"gateway", words("quota", "wire", "plans", "client", "dialect", "keyfile"), "it passes calls on, and knows of the engine only its client, and the names of the catalogue"},
-	{"httpapi", words("explanation", "events", "plans", "questions", "usage", "wire", "quota"), "a door carries documents and judges nothing"},
+	{"httpapi", words("explanation", "whatif", "events", "plans", "questions", "usage", "wire", "quota"), "a door carries documents and judges nothing"},
 	{"httpapi/openapitest", nil, "it holds a server to its document, and knows neither"},
 	{"ingest", words("events"), "the log stores bytes, and knows of events only the names of their subjects"},
 	{"config", words("quota"), "configuration is data, and reads no environment"},
 	{"trace", words("quota", "wire"), "a file becomes events; where they go, others know"},
 	{"decider", words(
-		"answers", "explanation", "replay", "quota", "wire", "windows", "events", "plans", "fairshare", "routing", "questions", "usage", "saturation", "projector", "projector/memstore",
+		"answers", "explanation", "whatif", "replay", "quota", "wire", "windows", "events", "plans", "fairshare", "routing", "questions", "usage", "saturation", "projector", "projector/memstore",
 		"projector/pebblestore", "projector/jetsource", "snapshots", "snapshots/lease", "snapshots/objects", "snapshots/snapdir", "snapshots/projected", "natsapi", "httpapi", "ingest", "config",
 	), "the service puts the parts together and is known by programs alone"},
 	{"bench", words(

@@ -1,0 +1,26 @@
+package decider
+
+import (
+	"context"
+	"errors"
+
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/whatif"
+)
+
+// WhatIf implements httpapi.WhatIfs.
+func (e *Engine) WhatIf(ctx context.Context, t *whatif.Trial) (made *whatif.Report, err error) {
+	err = e.audits.make(func(o replay.Options) error {
+		rows, err := replay.NATSRows(e.o.Conn, e.o.Log)
+		if err != nil {
+			return err
+		}
+		made, err = replay.WhatIf(ctx, replay.WhatIfOptions{Options: o, Rows: rows}, t)
+		return err
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = httpapi.Refuse(httpapi.ErrUnavailable, "whatif: there is more to fold between from and to than there is time for here: name a shorter range, or use quotashare whatif, which takes the time it needs")
+	}
+	return made, err
+}
