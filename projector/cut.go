@@ -26,16 +26,25 @@ func (s *State) Cut(b Batch) error {
 		s.cutRoutes(b),
 		s.dedup.cut(b),
 		s.dedup.age(b, s.logTime),
-		s.settled.cut(b),
-		s.settled.age(b, s.logTime),
+		s.cutSettled(b),
 		b.Set([]byte{tagPosition}, s.appendPosition(nil)),
 	)
+}
+
+// cutSettled writes the requests that were settled. They are all that is cut and is
+// looked at by others than the fold: see State.over, which waits meanwhile.
+func (s *State) cutSettled(b Batch) error {
+	s.cutting.Lock()
+	defer s.cutting.Unlock()
+	return errors.Join(s.settled.cut(b), s.settled.age(b, s.logTime))
 }
 
 // Committed says that the last cut is in the store.
 func (s *State) Committed() {
 	s.dedup.committed()
+	s.cutting.Lock()
 	s.settled.committed()
+	s.cutting.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.minutes.committed()

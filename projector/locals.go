@@ -179,8 +179,10 @@ func (s *State) Hold(h *LocalHold, now int64) bool {
 // over reports whether the request was settled: a caller who leaves at once says so at
 // once, and nothing comes after that would end a local hold. A fault of the store is
 // the fold's to tell, which reads the same. The caller holds the lock of the fold, whose
-// memory this is.
+// memory this is; but a cut is made without that.
 func (s *State) over(request idHash) bool {
+	s.cutting.Lock()
+	defer s.cutting.Unlock()
 	_, settled, err := s.settled.find(request, s.logTime)
 	return err == nil && settled
 }

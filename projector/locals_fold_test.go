@@ -25,6 +25,36 @@ func TestWhatIsSettledIsNotHeldLocally(t *testing.T) {
 	}
 }
 
+// TestLocalHoldsWhileItIsCut: who lets pass without a verdict looks at what the cut
+// writes just then. Whatever the moment, what was settled is known.
+func TestLocalHoldsWhileItIsCut(t *testing.T) {
+	s := newScene(t)
+	s.Locals = new(projector.Locals)
+	s.consume("alice", "c", "r", "")
+	now, looked, stop := s.now, make(chan int, 1), make(chan struct{})
+	go func() {
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				looked <- n
+				return
+			default:
+			}
+			if s.Hold(&projector.LocalHold{ID: fmt.Sprint(n), APIKeyID: "alice", ConnectionID: "c", RequestID: "r", End: now + 60_000}, now) {
+				t.Error("what was settled is held")
+			}
+		}
+	}()
+	for i := range 300 {
+		s.consume("alice", "c", fmt.Sprint(i), "")
+		cut(t, s.State, s.store)
+	}
+	close(stop)
+	if n := <-looked; n == 0 {
+		t.Error("nobody has looked")
+	}
+}
+
 // TestTheFoldSeesNoLocalHolds: what one process counts while the log takes nothing
 // must not decide what all processes fold.
 func TestTheFoldSeesNoLocalHolds(t *testing.T) {

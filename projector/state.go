@@ -59,6 +59,7 @@ type State struct {
 	last       events.Message // at pos; its hash is computed when it is cut
 	dedup      *dedup
 	settled    *dedup                // requests whose consumption came
+	cutting    sync.Mutex            // held while settled is cut, and by who reads it beside the fold
 	folding    uint64                // sequence of the message that is folded
 	judging    Asked                 // scratch
 	judged     []*Expected           // by the run under way
