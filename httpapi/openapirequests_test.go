@@ -41,9 +41,11 @@ var fullBodies = []struct{ name, method, path, body, finer string }{
 	{"route by name", "POST", "/api/quota/route", `{"apiKeyId":"k","route":"qtSd/p/kimi/m"}`, ""},
 	{"route by candidates", "POST", "/api/quota/route", `{"apiKeyId":"k","candidates":[{"connectionId":"a","score":1},{"connectionId":"b"}]}`, ""},
 	{"routes", "POST", "/api/quota/route", `{"specversion":"1.0","type":"quota.route","source":"/g","id":"q","data":{"apiKeyId":"k","pool":"p"}}`, ""},
-	{"what if", "POST", "/api/quota/whatif", `{"pools":[{"id":"a","name":"A","provider":"kimi","connectionIds":["c"]}],"withoutPools":["b"],
+	{
+		"what if", "POST", "/api/quota/whatif", `{"pools":[{"id":"a","name":"A","provider":"kimi","connectionIds":["c"]}],"withoutPools":["b"],
 		"plans":[{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":1}]}],"settings":{"maxLagMs":1},"from":"2026-01-02T03:04:05Z","to":{"seq":1}}`,
-		`without \.pools\[0\]\.id|\.pools\[0\]\.id|\.to|\.to\.seq`},
+		`without \.pools\[0\]\.id|\.pools\[0\]\.id|\.to|\.to\.seq`,
+	},
 	{"usage", "POST", "/api/quota/events", `{"id":"e","type":"quota.consumption","time":"2026-01-02T03:04:05Z","apiKeyId":"k","connectionId":"c","provider":"p","model":"m","requestId":"r",
 		"partial":true,"estimated":true,"cost":{"requests":1,"tokens":1,"usd":1,"percent":1}}`, ""},
 	{"readings", "POST", "/api/quota/events", `{"type":"quota.saturation","connectionId":"c","provider":"p","readings":[{"window":"5h","scope":"s","usedPercent":1,"resetAt":"2026-01-02T03:04:05Z"}]}`, `without \.type`},
