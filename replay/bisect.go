@@ -16,13 +16,12 @@ func (t *taker) bisect(ctx context.Context) error {
 	for high < len(t.headers) && t.headers[high].Seq <= t.made.Began {
 		high++
 	}
-	end := high
 	for high-low > 1 {
 		mid := int(uint(low+high) / 2)
 		p, good, err := t.try(ctx, low, mid)
 		if err == nil && !good {
 			high = mid
-			err = t.blame(ctx, p, low, mid)
+			err = t.blame(ctx, p, mid)
 		} else if good {
 			low = mid
 		}
@@ -33,18 +32,16 @@ func (t *taker) bisect(ctx context.Context) error {
 			return err
 		}
 	}
-	if high == end && low >= 0 {
-		t.made.Diverged.From = max(t.made.Diverged.From, t.headers[low].Seq+1)
+	t.made.Diverged.From = 1
+	if low >= 0 {
+		t.made.Diverged.From = t.headers[low].Seq + 1
 	}
 	return nil
 }
 
-// blame notes that a snapshot is not what the log folds to from another one.
-func (t *taker) blame(ctx context.Context, p *Player, low, bad int) (err error) {
-	d := &Divergence{From: 1, To: t.headers[bad].Seq, Of: OfSnapshot}
-	if low >= 0 {
-		d.From = t.headers[low].Seq + 1
-	}
+// blame notes that a snapshot is not what the player has, which folded the log.
+func (t *taker) blame(ctx context.Context, p *Player, bad int) (err error) {
+	d := &Divergence{To: t.headers[bad].Seq, Of: OfSnapshot}
 	t.made.Diverged = d
 	d.Parts, err = t.compare(ctx, p, d.To)
 	return err

@@ -71,7 +71,8 @@ type Digests struct {
 	Points   []Point // in the order of the log
 	Messages uint64  // folded for them
 	Diverged *Divergence
-	// Unread are the snapshots that are listed and could not be held to the log.
+	// Unread are the snapshots that are listed and could not be held to the log: they
+	// are damaged, or of messages that it never had.
 	Unread []uint64
 }
 
@@ -166,27 +167,25 @@ func messages(p *Player) uint64 { return p.State().Counts().Messages }
 
 // points are all of them in order, each with whom it is held to.
 func (t *taker) points() (list []Point) {
-	add := func(seq uint64, of string, want projector.Digest) {
-		if seq <= t.p.End() {
-			list = append(list, Point{Seq: seq, Of: of, Want: want})
-		}
-	}
+	end := t.p.End()
 	for _, seq := range t.o.At {
-		add(seq, "", projector.Digest{})
+		list = append(list, Point{Seq: seq})
 	}
-	for seq := t.o.Every; t.o.Every != 0 && seq < t.p.End(); seq += t.o.Every {
-		add(seq, "", projector.Digest{})
+	for seq := t.o.Every; t.o.Every != 0 && seq < end; seq += t.o.Every {
+		list = append(list, Point{Seq: seq})
 	}
 	if l := t.o.Live; l != nil {
-		add(l.Seq, OfLive, l.Digest)
+		list = append(list, Point{Seq: l.Seq, Of: OfLive, Want: l.Digest})
 	}
-	if !t.o.Quick {
-		for i := range t.headers {
-			add(t.headers[i].Seq, OfSnapshot, t.headers[i].Digest)
+	if t.o.Every != 0 || t.o.Live == nil && len(t.o.At) == 0 {
+		list = append(list, Point{Seq: end})
+	}
+	for i := 0; i < len(t.headers) && !t.o.Quick; i++ {
+		if h := &t.headers[i]; h.Seq > end {
+			t.made.Unread = append(t.made.Unread, h.Seq)
+		} else {
+			list = append(list, Point{Seq: h.Seq, Of: OfSnapshot, Want: h.Digest})
 		}
-	}
-	if len(t.o.At) == 0 && t.o.Every == 0 && t.o.Live == nil || t.o.Every != 0 {
-		add(t.p.End(), "", projector.Digest{})
 	}
 	slices.SortStableFunc(list, func(a, b Point) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(b.Of, a.Of)) })
 	return list

@@ -67,7 +67,9 @@ type HoldCounts struct {
 	Different uint64 `json:"different"`
 	// Alone are those that the fold alone can give: something happened between the
 	// message before and the hold's place, see secondOpinion.
-	Alone   uint64
+	Alone uint64
+	// Waited are those of Alone that were given to who waited for room.
+	Waited  uint64 `json:"waited"`
 	Waiting uint64 `json:"waiting"` // entered a backlog; their verdict comes later
 }
 
@@ -143,6 +145,7 @@ type auditor struct {
 	at       uint64 // sequence up to which the range was gone through
 	verdicts map[string]*projector.Expected
 	holds    map[string]*questions.Question // what the events of the newest message ask
+	waiting  map[string]*questions.Question // what those ask that wait for room
 	untold   bool                           // the newest message ended waits of which nobody told us
 	second   secondOpinion
 	asked    [1]projector.Asked
@@ -160,7 +163,7 @@ func (a *auditor) open(ctx context.Context, notAfter uint64) error {
 	a.p = p
 	a.made.Began = p.Began().Seq
 	a.at = p.Began().Seq
-	a.verdicts = make(map[string]*projector.Expected)
+	a.verdicts, a.waiting = make(map[string]*projector.Expected), make(map[string]*questions.Question)
 	p.State().Locals = new(projector.Locals)
 	p.Expect(false, func(x *projector.Expected) { a.verdicts[x.ID] = x })
 	return nil

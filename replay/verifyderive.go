@@ -56,8 +56,8 @@ func place(index int) string {
 	return strconv.Itoa(index)
 }
 
-// otherQuestion compares the question of a record with that of the hold's event. One
-// that waited came in an older message, which is not kept.
+// otherQuestion compares the question of a record with that of the hold's event. Of
+// one that began to wait before the range the event was not seen.
 func (a *auditor) otherQuestion(c *questions.Record) []FieldDifference {
 	e := a.holds[c.Reply.DecisionID]
 	if e == nil {

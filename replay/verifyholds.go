@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/events"
@@ -37,11 +38,17 @@ func (a *auditor) step(ctx context.Context, m *events.Message) error {
 // single one is asked of the state after it, where its own hold does not count.
 func (a *auditor) waited(ended uint64) {
 	told := uint64(0)
-	for _, x := range a.verdicts {
-		if x.Route.Waited {
-			told++
-			a.made.Holds.Verdicts++
-			a.made.Holds.Alone++
+	for id, x := range a.verdicts {
+		if !x.Route.Waited {
+			continue
+		}
+		told++
+		a.made.Holds.Verdicts++
+		a.made.Holds.Alone++
+		a.made.Holds.Waited++
+		if q := a.waiting[id]; q != nil {
+			a.holds[id] = q
+			delete(a.waiting, id)
 		}
 	}
 	a.untold = ended > told
@@ -114,6 +121,16 @@ func questionOf(e *events.Event) questions.Question {
 	return q
 }
 
+// keep makes a copy of a question that is good when its message is gone.
+func keep(q *questions.Question) *questions.Question {
+	c := questions.Keep(q, new(questions.Reply)).Question
+	c.Candidates = slices.Clone(q.Candidates)
+	for i := range c.Candidates {
+		c.Candidates[i].ConnectionID = strings.Clone(c.Candidates[i].ConnectionID)
+	}
+	return &c
+}
+
 // besides is the hold as it counts until it is folded.
 func besides(e *events.Event, r *questions.Reply, now int64) *projector.LocalHold {
 	h := &projector.LocalHold{
@@ -163,6 +180,7 @@ func (o *secondOpinion) compare(a *auditor, ended bool) {
 			alone = alone || v.Held != x.counted
 		case s.Waits(x.question.APIKeyID, x.question.RequestID):
 			a.made.Holds.Waiting++
+			a.waiting[x.id] = keep(&x.question)
 			a.waits(x, alone)
 			alone = true
 		default: // the log had it before
