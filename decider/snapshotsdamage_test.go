@@ -3,12 +3,14 @@ package decider
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -17,6 +19,7 @@ import (
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/memstore"
+	"github.com/quotashare/quotashare/snapshots"
 	"github.com/quotashare/quotashare/snapshots/projected"
 )
 
@@ -185,6 +188,9 @@ func TestASnapshotOfAnotherLogIsPassedOver(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		k.nc = startLog(t, t.TempDir())
 		k.again()
+		if n == 1 { // a message that is not there yet is not one that was purged
+			k.o.PurgeAge = time.Millisecond
+		}
 		for range n {
 			if _, err := k.Publish(t.Context(), "quota.consumption", "", []byte(`{"apiKeyId":"x","connectionId":"y"}`)); err != nil {
 				t.Fatal(err)
@@ -196,6 +202,62 @@ func TestASnapshotOfAnotherLogIsPassedOver(t *testing.T) {
 	}
 	if said := k.said.String(); strings.Contains(said, "begins from") {
 		t.Errorf("it says %s", said)
+	}
+}
+
+// resaved writes the newer snapshot again, with what change makes of its header.
+func (k *kept) resaved(change func(*snapshots.Header)) {
+	k.t.Helper()
+	s, err := k.snapshots.dir.Newest(projected.Fits)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	h := s.Header()
+	change(&h)
+	if _, err := k.snapshots.dir.Save(h, func(add func(key, value []byte) error) error {
+		for {
+			key, value, err := s.Next()
+			if err != nil {
+				return eofIsNil(err)
+			}
+			if err := add(key, value); err != nil {
+				return err
+			}
+		}
+	}); err != nil {
+		k.t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+func eofIsNil(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// TestASnapshotThatDoesNotFitIsPassedOver in silence: it is well, and of other rules,
+// or of a log that had another message at the same place and time.
+func TestASnapshotThatDoesNotFitIsPassedOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(*snapshots.Header)
+		problem string
+	}{
+		"other rules":     {func(h *snapshots.Header) { h.Rules++ }, "it was folded by rules version"},
+		"another message": {func(h *snapshots.Header) { h.Hash[0] ^= 1 }, ""},
+	} {
+		k := newKept(t)
+		k.resaved(c.change)
+		if got := k.begins(); got != k.older.Seq || strings.Contains(k.said.String(), "WARN") {
+			t.Errorf("%s: it begins at %d, want %d; it says %s", name, got, k.older.Seq, k.said.String())
+		}
+		list, err := k.Snapshots(t.Context())
+		if err != nil || len(list) != 2 || !strings.HasPrefix(list[0].Problem, c.problem) || list[1] != k.older {
+			t.Errorf("%s: the list is %+v, %v", name, list, err)
+		}
 	}
 }
 
