@@ -46,7 +46,7 @@ func (s *State) claims(x *seeker, c *chooser) bool {
 	}
 	a := &s.judging
 	a.begin(s, s.logTime, nil)
-	a.verdictOnly, a.roomIsKept = true, true
+	a.verdictOnly = true
 	q := x.question(to, "")
 	s.gather(&q, a, a, x.request)
 	a.forgetShared()

@@ -136,7 +136,6 @@ func (s *State) fillRoute(c *chooser, v *ruling, a *Asked, r *Route, explain boo
 		about, _ = s.firstFree(c.w, c.now, locals, a, mostSearched)
 	}
 	a.begin(s, c.now, locals)
-	a.roomIsKept = v.waited
 	q := c.w.question(about, "")
 	switch r.PoolDeleted = v.over && c.w.pool != "" && s.pools[c.w.pool] == nil; {
 	case r.PoolDeleted:

@@ -12,7 +12,7 @@ import (
 // its candidates has come to be of a pool that stops nobody, which was not seen behind so
 // many of its key. Nothing is held for it, so it is not allowed.
 func TestWhatIsRefusedIsABlock(t *testing.T) {
-	for _, mode := range []string{"off", "observe", "enforce"} {
+	for _, mode := range []string{"off", "observe", "enforce", "gone"} {
 		s := newScene(t)
 		pool := func(id, connection, mode string) {
 			s.publish("quota.config.pool."+id, fmt.Sprintf(`{"id":%q,"name":%[1]q,"provider":"custom","mode":%q,"connections":[{"connectionId":%q,"maxConcurrent":1}]}`, id, mode, connection))
@@ -26,12 +26,16 @@ func TestWhatIsRefusedIsABlock(t *testing.T) {
 			s.route("a", fmt.Sprint("another ", i), `"candidates":[{"connectionId":"e"}],"maxWaitMs":30000`)
 		}
 		second := s.route("a", "r2", `"candidates":[{"connectionId":"e"},{"connectionId":"o"}],"maxWaitMs":2000`)
-		pool("other", "o", mode)
+		if mode == "gone" {
+			s.publish("quota.config.pool.other", "")
+		} else {
+			pool("other", "o", mode)
+		}
 		s.now += 2_000
 		s.publish("quota.due", "{}")
 		told(t, second)
 		a := second.Asked.Facts.Decide(second.Asked.Now)
-		if a.Allowed() || a.Reason.String() != "capacity" || a.Scope != "connection" || second.Held || second.Route.ConnectionID != "" || s.HoldOpen("a", "r2") {
+		if a.Allowed() || a.Reason.String() != "capacity" || (a.Scope == "connection") != (mode != "gone") || second.Held || second.Route.ConnectionID != "" || a.RetryMs < 1 || s.HoldOpen("a", "r2") {
 			t.Errorf("mode %s: %s (%s), held %t, %+v", mode, a.Reason, a.Scope, second.Held, second.Route)
 		}
 		if len(first.Done) != 0 {

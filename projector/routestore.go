@@ -129,7 +129,7 @@ func (s *State) loadWaiting(key, value []byte) error {
 	switch {
 	case !d.done() || p == nil || name == 0 || name > s.names.len():
 		return corrupt("waiting request", key)
-	case x.Arrived > s.logTime || x.Deadline <= s.logTime || x.Deadline-x.Arrived > events.MaxWaitMs:
+	case x.Arrived > s.logTime || x.Deadline <= s.logTime || x.Arrived < x.Deadline-events.MaxWaitMs:
 		return corrupt("wait", key)
 	case x.lease <= 0 || x.lease > events.MaxLeaseMs:
 		return corrupt("lease of a waiting request", key)

@@ -116,3 +116,40 @@ func TestBehindOneInAnotherBacklog(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoWaitsHasRoom: when no more holds may be open, those that wait are among them. So
+// one that the rules keep back passes when they let it, and not when another hold ends.
+func TestWhoWaitsHasRoom(t *testing.T) {
+	s := newScene(t)
+	s.narrow()
+	s.plan("c", "percent", "5h", "100")
+	s.taken("c", "d")
+	waits := s.ask("a", "waits", `"pool":"p"`, 1)
+	s.publish("quota.saturation", `{"connectionId":"c","readings":[{"window":"5h","usedPercent":100}]}`)
+	s.SetMaxHolds(2)
+	s.publish("quota.release", `{"apiKeyId":"b","requestId":"c"}`)
+	if due := s.Due(); due != start+30_000 {
+		t.Errorf("due after %d ms, want 30000", due-start)
+	}
+	s.now += 30_000
+	s.publish("quota.due", "{}")
+	if told(t, waits); !waits.Held || !waits.Asked.Facts.Decide(waits.Asked.Now).Allowed() {
+		t.Errorf("%+v", waits.Route)
+	}
+}
+
+// TestScoresDoNotDependOnRoom: who is above its share is told so when no hold may be
+// opened either.
+func TestScoresDoNotDependOnRoom(t *testing.T) {
+	s := newScene(t)
+	s.publish("quota.config.pool.p", `{"id":"p","name":"P","provider":"custom","connectionIds":["c"],"allocations":[{"apiKeyId":"a","weight":50,"policy":"soft"}]}`)
+	s.plan("c", "tokens", "hourly", "100")
+	s.use("a", "c", `"tokens":80`)
+	for _, most := range []int{9, 0} {
+		s.SetMaxHolds(most)
+		x := s.route("a", fmt.Sprint(most), `"candidates":[{"connectionId":"c","score":1}]`)
+		if told(t, x); x.Held != (most > 0) || x.Route.Candidates[0].Score.String() != "0.7" {
+			t.Errorf("room for %d: held %t, %+v", most, x.Held, x.Route.Candidates)
+		}
+	}
+}
