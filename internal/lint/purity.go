@@ -9,13 +9,13 @@ import (
 
 // Pure are the packages in which everything is a function of its arguments, so
 // that a replay of the same log gives the same bits on every machine.
-var Pure = []string{"quota", "wire", "events", "windows", "plans", "fairshare", "questions", "usage", "saturation", "routing", "dialect", "answers", "explanation"}
+var Pure = []string{"quota", "wire", "events", "windows", "plans", "fairshare", "questions", "usage", "saturation", "routing", "dialect", "answers", "explanation", "snapshots", "snapshots/retention"}
 
 // pureImports is what of the standard library a pure package may use, and all
 // it may use. A list of what is forbidden would have to be kept up with every
 // release of Go.
 var pureImports = []string{
-	"bytes", "cmp", "crypto/sha256", "encoding/base64", "encoding/binary", "encoding/hex", "encoding/json", "errors", "fmt", "hash",
+	"bytes", "cmp", "crypto/sha256", "encoding/base64", "encoding/binary", "encoding/hex", "encoding/json", "errors", "fmt", "hash", "hash/crc32",
 	"io", // the interfaces, for the decoder of the standard library
 	"iter", "maps", "math", "math/bits", "net/url", "slices", "sort", "strconv", "strings",
 	"time", // instants as text; its clock is forbidden below
