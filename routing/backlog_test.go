@@ -3,6 +3,7 @@ package routing_test
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -278,6 +279,99 @@ func TestDueAfterSomethingHappened(t *testing.T) {
 	l.expect(l.serve(1, everybody), "1×1")
 	if l.Due() != 0 {
 		t.Errorf("due at %d when one went that was not let pass before", l.Due())
+	}
+}
+
+// TestTheFirstOfEachWant may go, in their order; of those that want the same nobody goes
+// before the first.
+func TestTheFirstOfEachWant(t *testing.T) {
+	l := &line{T: t}
+	l.want(1, 7, 7, 8, 8, 9)
+	l.wait(2, 1)
+	r := &rules{until: map[routing.Ticket]int64{1: 50, 3: 40}}
+	l.expect(tickets(l.Firsts(1)), "1 3 5")
+	l.expect(l.serveTickets(r), "5 6")
+	if l.Due() != 40 {
+		t.Errorf("due at %d, want 40", l.Due())
+	}
+	delete(r.until, 3)
+	l.expect(l.serveTickets(r), "3 4")
+	delete(r.until, 1)
+	l.expect(l.serveTickets(r), "1 2")
+}
+
+// want lets requests of a key wait that want these, at a cost of 1.
+func (l *line) want(k routing.Key, wants ...uint32) {
+	l.Helper()
+	for _, want := range wants {
+		l.last++
+		must(l.T, l.Push(routing.Waiter{Ticket: l.last, Key: k, Want: want, Cost: 1, Deadline: 1_000}))
+	}
+}
+
+// serveTickets lets go whoever may, and names them.
+func (l *line) serveTickets(r routing.Rules) string {
+	return tickets(func(yield func(routing.Waiter) bool) {
+		for w, ok := l.Next(r); ok && yield(w); w, ok = l.Next(r) {
+		}
+	})
+}
+
+func tickets(all iter.Seq[routing.Waiter]) string {
+	var out []string
+	for w := range all {
+		out = append(out, fmt.Sprint(w.Ticket))
+	}
+	return strings.Join(out, " ")
+}
+
+// TestSoManyAreLookedAt of a key, and the next one when one of them has left.
+func TestSoManyAreLookedAt(t *testing.T) {
+	l := &line{T: t}
+	l.want(1, slices.Repeat([]uint32{7}, 64)...)
+	held := &rules{until: map[routing.Ticket]int64{1: 500, 2: 500}}
+	l.expect(l.serveTickets(held), "")
+	l.want(1, 8)
+	if l.expect(tickets(l.Firsts(1)), "1"); l.Due() != 500 {
+		t.Errorf("due at %d: the 65th is looked at", l.Due())
+	}
+	l.Remove(65)
+	if l.want(1, 8); l.Due() != 500 {
+		t.Errorf("due at %d when one left that was not looked at", l.Due())
+	}
+	l.Remove(64)
+	if l.expect(tickets(l.Firsts(1)), "1 66"); l.Due() != 0 {
+		t.Errorf("due at %d when one came to be looked at", l.Due())
+	}
+	l.expect(l.serveTickets(held), "66")
+	l.expect(l.serveTickets(held), "")
+	l.Remove(63)
+	if l.want(1, 7); l.Due() != 500 {
+		t.Errorf("due at %d when one more waits behind what it wants", l.Due())
+	}
+	if l.want(1, 9); l.Due() != 0 {
+		t.Errorf("due at %d when another thing is wanted", l.Due())
+	}
+}
+
+// TestWhatIsSavedForOneWant pays for the others of the key, as it is of its visits; and
+// when it leaves they keep what the dearest of them costs.
+func TestWhatIsSavedForOneWant(t *testing.T) {
+	for _, leaves := range []bool{false, true} {
+		l := &line{T: t}
+		for i, cost := range []quota.Amount{500, 30, 3, 3, 3} {
+			l.last++
+			must(t, l.Push(routing.Waiter{Ticket: l.last, Key: 1, Want: uint32(min(i, 2)), Cost: cost, Deadline: 1_000}))
+		}
+		l.wait(2, slices.Repeat([]quota.Amount{10}, 60)...)
+		l.expect(l.serve(40, everybody), "40×2")
+		l.expect(deficits(&l.Backlog), "2:0 1:400")
+		r := &rules{until: map[routing.Ticket]int64{1: 900, 2: 900}}
+		if leaves {
+			l.Remove(1)
+			l.expect(deficits(&l.Backlog), "2:0 1:30")
+		}
+		l.expect(l.serve(4, r), "3×1 1×2")
 	}
 }
 

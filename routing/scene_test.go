@@ -21,6 +21,7 @@ type scene struct {
 	weights map[string]quota.Ratio
 	now     int64
 	over    []routing.Ticket // their deadlines came
+	usedUp  uint32           // what is wanted that may not pass, 0 = nothing
 	out     strings.Builder
 }
 
@@ -40,12 +41,15 @@ func (s *scene) key(name string) routing.Key {
 	return routing.Key(len(s.keys) - 1)
 }
 
-// Quantum and Passes are the rules: there must be room, and nothing else.
+// Quantum and Passes are the rules: there must be room, and what is wanted not used up.
 func (s *scene) Quantum(k routing.Key) quota.Amount {
 	return routing.Quantum(s.weights[s.keys[k]])
 }
 
-func (s *scene) Passes(*routing.Waiter) (bool, int64) {
+func (s *scene) Passes(w *routing.Waiter) (bool, int64) {
+	if w.Want != 0 && w.Want == s.usedUp {
+		return false, routing.Never
+	}
 	if routing.Choose(s.list).Winner >= 0 {
 		return true, routing.Never
 	}

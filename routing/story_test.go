@@ -1,6 +1,7 @@
 package routing_test
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,7 +19,8 @@ import (
 //	    <connection> has weight <n> [and takes <n> at once]
 //	    key <name> has weight <n>
 //	log                                    one line for each event
-//	    <second> <key> asks with <n> [for <n> tokens] [holds <n> s] [waits <n> s]
+//	    <second> <key> asks with <n> [by <model>] [for <n> tokens] [holds <n> s] [waits <n> s]
+//	    <second> <model> is used up | is not used up
 //	    <second> <n> ends                  settled, released, or gone from its place
 //	    <second> <connection> is saturated | is not saturated | is blocked
 //	    <second> <connection> takes <n> at once
@@ -82,12 +84,26 @@ func (s *scene) happens(t *testing.T, words []string) {
 	case words[1] == "asks":
 		estimate := quota.Amounts{quota.Requests: 1_000, quota.Tokens: quota.Amount(after(t, words, "for", 0)) * 1_000}
 		s.ask(routing.Waiter{
-			Ticket: routing.Ticket(after(t, words, "with", 0)), Key: s.key(words[0]), Cost: routing.Cost(&estimate),
+			Ticket: routing.Ticket(after(t, words, "with", 0)), Key: s.key(words[0]), Want: wanted(words), Cost: routing.Cost(&estimate),
 			Arrived: s.now, Deadline: s.now + after(t, words, "waits", 0), Lease: after(t, words, "holds", 300),
 		})
+	case words[len(words)-1] == "up":
+		s.usedUp = 0
+		if words[2] == "used" {
+			s.usedUp = wanted([]string{"by", words[0]})
+		}
 	default:
 		s.changes(t, words)
 	}
+}
+
+// wanted is the number of the model, 0 for none.
+func wanted(words []string) uint32 {
+	at := slices.Index(words, "by") + 1
+	if at == 0 {
+		return 0
+	}
+	return uint32(words[at][0])
 }
 
 func (s *scene) changes(t *testing.T, words []string) {
