@@ -15,6 +15,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 )
 
 // readyTimeout bounds the wait for the first connection to be accepted. The
@@ -32,6 +33,7 @@ var (
 type Options struct {
 	Dir    string        // its own directory; created when missing
 	Addr   string        // host:port to listen on; port 0 or -1 picks a free one
+	Alone  bool          // no listener, and no Addr: only Connect reaches it
 	Sync   time.Duration // 0 = fsync before every acknowledgement
 	Token  string        // "" = clients need none
 	Logger *slog.Logger  // nil = the default logger
@@ -53,8 +55,10 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFree(o.Addr); err != nil {
-		return nil, err
+	if !o.Alone {
+		if err := checkFree(o.Addr); err != nil {
+			return nil, err
+		}
 	}
 	lock, err := lockDir(o.Dir)
 	if err != nil {
@@ -88,6 +92,16 @@ func (s *Server) ready() error {
 // ClientURL returns the URL that clients connect to, without the token.
 func (s *Server) ClientURL() string { return s.nats.ClientURL() }
 
+// Connect connects from within the process, which the server's address, if it has
+// one, has no part in.
+func (s *Server) Connect(name string) (*nats.Conn, error) {
+	nc, err := nats.Connect("", nats.InProcessServer(s.nats), nats.Name(name), nats.MaxReconnects(-1))
+	if err != nil {
+		return nil, fmt.Errorf("nats server: %w", err)
+	}
+	return nc, nil
+}
+
 // Failed delivers what the server calls fatal while it runs. A program that
 // reads from it should stop: the log takes no more events.
 func (s *Server) Failed() <-chan error { return s.log.fatal }
@@ -114,14 +128,19 @@ const (
 const unlimitedStore = 1 << 60
 
 func natsOptions(o Options) (*server.Options, error) {
-	host, port, err := splitAddr(o.Addr)
-	if err != nil {
-		return nil, err
+	var host string
+	var port int
+	if !o.Alone {
+		var err error
+		if host, port, err = splitAddr(o.Addr); err != nil {
+			return nil, err
+		}
 	}
 	return &server.Options{
 		ServerName: "quotashare",
 		Host:       host,
 		Port:       port,
+		DontListen: o.Alone,
 		JetStream:  true,
 		// The disk is the limit. By default the server takes three quarters of
 		// what was free when it started, and after a restart may have less than

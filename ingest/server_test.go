@@ -232,3 +232,47 @@ func TestSilentClientsAreGivenUpSoon(t *testing.T) {
 		t.Errorf("a silent client is noticed after %s, want at most 10 s", noticed)
 	}
 }
+
+// TestALogOfOneProcess: without a listener nobody reaches the server but who has it,
+// and what is there is what was there.
+func TestALogOfOneProcess(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	open := start(t, Options{Dir: dir})
+	js, leave := connect(t, open.ClientURL())
+	_, err := EnsureStreams(deadline(t), js, Configs(14, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(deadline(t), "quota.consumption", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	if _, err := Start(Options{Dir: dir, Alone: true, Logger: slog.New(slog.DiscardHandler)}); !errors.Is(err, ErrDirInUse) {
+		t.Errorf("while it is served: %v", err)
+	}
+	stop(t, open)
+
+	alone, err := Start(Options{Dir: dir, Alone: true, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop(t, alone)
+	nc, err := alone.Connect("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if js, err = jetstream.New(nc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := js.Stream(deadline(t), events.Stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.CachedInfo().State.LastSeq; got != 1 {
+		t.Errorf("it ends at %d", got)
+	}
+	if alone.nats.Addr() != nil {
+		t.Errorf("it listens on %s", alone.nats.Addr())
+	}
+}

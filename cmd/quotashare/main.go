@@ -32,6 +32,7 @@ type cli struct {
 	Settings  settingsCmd  `cmd:"" help:"List, apply, export and delete settings."`
 	Changes   changesCmd   `cmd:"" help:"List who changed pools, plans and settings, when and why."`
 	Decisions decisionsCmd `cmd:"" help:"List what was answered: blocks, and a sample of the allows."`
+	Explain   explainCmd   `cmd:"" help:"Say why an answer was what it was: rules, readings, holds, and the events of the consumption."`
 	Seen      seenCmd      `cmd:"" help:"List the connections and the keys that events have named, to find misspelt ones."`
 	Keys      keysCmd      `cmd:"" help:"Issue, list and revoke the tokens of a gateway's clients."`
 	State     stateCmd     `cmd:"" help:"Say how far the engine has folded the log."`

@@ -37,7 +37,7 @@ func (r *replayCmd) run(ctx context.Context, p program.Process) (err error) {
 		}
 		o.At = append(o.At, seq)
 	}
-	if !r.Offline {
+	if !r.Offline && r.DataDir == "" {
 		if o.Live, err = r.live(ctx); err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ import (
 // recording is how the commands that fold the log again find it.
 type recording struct {
 	Snapshots string `placeholder:"DIR" help:"Where the engine keeps its snapshots, to begin with them. They are only read."`
-	Temp      string `placeholder:"DIR" help:"Where the state lies that is folded; nothing is left there."`
+	copied    `embed:""`
 	broker    `embed:"" group:"Configuration"`
 	server    `embed:"" group:"Configuration"`
 }
@@ -35,19 +35,27 @@ type opened struct {
 
 // open connects to the log, and reads nothing yet.
 func (f *recording) open(ctx context.Context, name string, p program.Process) (*opened, error) {
+	if f.DataDir != "" {
+		return f.openCopy(ctx, f.Snapshots, p)
+	}
 	conn, err := f.connect("quotashare "+name, f.APIToken)
 	if err != nil {
 		return nil, err
 	}
+	return f.read(ctx, conn, conn.Close, f.Snapshots, p)
+}
+
+// read makes what is read of a connection, which close ends.
+func (f *copied) read(ctx context.Context, conn *nats.Conn, end func(), snapshots string, p program.Process) (*opened, error) {
 	quiet := program.Logger(p.Stderr, slog.LevelWarn)
 	log, err := replay.NATSLog(replay.NATSOptions{Conn: conn, PurgeAge: decider.DefaultPurgeAge, Log: quiet})
 	if err != nil {
-		conn.Close()
+		end()
 		return nil, err
 	}
-	o := &opened{Options: replay.Options{Log: log, Store: replay.TemporaryStore(f.Temp, quiet)}, conn: conn, close: conn.Close}
-	if f.Snapshots != "" {
-		o.Start = replay.LocalStart(snapdir.New(snapdir.Options{Dir: f.Snapshots, Log: quiet}))
+	o := &opened{Options: replay.Options{Log: log, Store: replay.TemporaryStore(f.Temp, quiet)}, conn: conn, close: end}
+	if snapshots != "" {
+		o.Start = replay.LocalStart(snapdir.New(snapdir.Options{Dir: snapshots, Log: quiet}))
 	}
 	if _, o.last, err = log.Bounds(ctx); err != nil {
 		o.close()

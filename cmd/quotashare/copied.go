@@ -1,0 +1,50 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/internal/program"
+)
+
+// copied is how a copy of a data directory is read, with no engine beside.
+type copied struct {
+	DataDir string `placeholder:"DIR" help:"Read this copy of a data directory, and ask no engine. The copy is opened for writing."`
+	Temp    string `placeholder:"DIR" help:"Where the state lies that is folded; nothing is left there."`
+}
+
+// openCopy opens the log of the copy, with a server that nobody else reaches.
+func (f *copied) openCopy(ctx context.Context, snapshots string, p program.Process) (*opened, error) {
+	dir := filepath.Join(f.DataDir, "nats")
+	// A server would make an empty log of a directory that has none.
+	if _, err := os.Stat(filepath.Join(dir, "jetstream")); err != nil {
+		err = fmt.Errorf("--data-dir: there is no log in %s", f.DataDir)
+		return nil, program.Hint(err, "name a copy of the directory that quotashare up or ingest was given as its data directory")
+	}
+	quiet := program.Logger(p.Stderr, slog.LevelWarn)
+	srv, err := ingest.Start(ingest.Options{Dir: dir, Alone: true, Sync: time.Minute, Logger: quiet})
+	if errors.Is(err, ingest.ErrDirInUse) {
+		return nil, program.Hint(err, "a running engine has this directory: ask it, without --data-dir, or make a copy and name that")
+	}
+	if err != nil {
+		return nil, err
+	}
+	end := func() {
+		if err := srv.Shutdown(); err != nil {
+			quiet.Warn("the log was not closed well", "err", err)
+		}
+	}
+	conn, err := srv.Connect(p.Name)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return f.read(ctx, conn, func() { conn.Close(); end() }, cmp.Or(snapshots, filepath.Join(f.DataDir, "snapshots")), p)
+}
