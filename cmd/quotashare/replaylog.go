@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -14,12 +16,13 @@ import (
 	"github.com/quotashare/quotashare/decider"
 	"github.com/quotashare/quotashare/internal/program"
 	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/snapshots/objects"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
 
 // recording is how the commands that fold the log again find it.
 type recording struct {
-	Snapshots string `placeholder:"DIR" help:"Where the engine keeps its snapshots, to begin with them. They are only read."`
+	Snapshots string `placeholder:"DIR" help:"Where the engine keeps its snapshots, in place of those that the broker has. They are only read."`
 	copied    `embed:""`
 	broker    `embed:"" group:"Configuration"`
 	server    `embed:"" group:"Configuration"`
@@ -54,8 +57,9 @@ func (f *copied) read(ctx context.Context, conn *nats.Conn, end func(), snapshot
 		return nil, err
 	}
 	o := &opened{Options: replay.Options{Log: log, Store: replay.TemporaryStore(f.Temp, quiet)}, conn: conn, close: end}
-	if snapshots != "" {
-		o.Start = replay.LocalStart(snapdir.New(snapdir.Options{Dir: snapshots, Log: quiet}))
+	if err := o.begin(f.Temp, snapshots, quiet); err != nil {
+		o.close()
+		return nil, err
 	}
 	if _, o.last, err = log.Bounds(ctx); err != nil {
 		o.close()
@@ -64,6 +68,38 @@ func (f *copied) read(ctx context.Context, conn *nats.Conn, end func(), snapshot
 	bar := foldBar{w: p.Stderr, last: o.last, shown: program.Terminal(p.Stderr)}
 	o.Progress = bar.at
 	return o, nil
+}
+
+// begin says with which snapshots a fold may begin: those of a directory, or, when
+// none is named, those of the broker.
+func (o *opened) begin(temp, snapshots string, log *slog.Logger) error {
+	if snapshots != "" {
+		o.Start = replay.LocalStart(snapdir.New(snapdir.Options{Dir: snapshots, Log: log}))
+		return nil
+	}
+	shared, err := objects.New(objects.Options{Conn: o.conn, Log: log})
+	if err != nil {
+		return err
+	}
+	if temp != "" {
+		err = os.MkdirAll(temp, 0o700)
+	}
+	if err != nil {
+		return fmt.Errorf("--temp: %w", err)
+	}
+	dir, err := os.MkdirTemp(temp, "quotashare-snapshots-*")
+	if err != nil {
+		return fmt.Errorf("a place for snapshots of the broker: %w", err)
+	}
+	o.Start = replay.SharedStart(shared, snapdir.New(snapdir.Options{Dir: filepath.Join(dir, "fetched"), Log: log}))
+	end := o.close
+	o.close = func() {
+		end()
+		if err := os.RemoveAll(dir); err != nil {
+			log.Warn("what was fetched is left", "dir", dir, "err", err)
+		}
+	}
+	return nil
 }
 
 // foldBar says on a terminal how far a fold is.
