@@ -66,8 +66,9 @@ type Engine struct {
 	due     *dueWriter
 	// snapshots are what a state can begin from, and those who take them.
 	snapshots *snapshotKeeper
+	shared    *sharedWork // nil without snapshots
 	audits    *auditor
-	shared    *sharedWork      // nil without snapshots
+	retention *retainer
 	locals    projector.Locals // what counts while the log takes no holds
 	locally   sync.Mutex       // one at a time judges by them what it adds to them
 	// decisions are what was answered, for the decision log and those who watch.
@@ -97,10 +98,11 @@ func New(o Options) (*Engine, error) {
 	e.decisions = newDecisions(e.Process())
 	e.server = natsapi.New(natsapi.Config{Conn: o.Conn, Decider: e, Version: o.Version, Logger: o.Log})
 	e.snapshots = newSnapshotKeeper(e)
-	e.audits = newAuditor(e)
 	if e.shared, err = newSharedWork(e, 0); err != nil {
 		return nil, fmt.Errorf("decider: %w", err)
 	}
+	e.audits = newAuditor(e)
+	e.retention = newRetainer(e)
 	e.metrics = newMetrics(e)
 	e.holds, e.waiters, e.due = newHoldWriter(e), newWaiters(e), newDueWriter(e)
 	return e, nil
@@ -236,6 +238,7 @@ func (e *Engine) project(ctx context.Context) (err error) {
 	if e.shared != nil {
 		g.Go(func() error { return e.shared.run(gctx, p) })
 	}
+	g.Go(func() error { return e.retention.run(gctx, p) })
 	g.Go(func() error { return e.serve(gctx, p) })
 	err = g.Wait()
 	state.ExpectNoMore()

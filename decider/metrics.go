@@ -94,6 +94,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.engine.due.written.Collect(ch)
 	m.rebuilds.Collect(ch)
 	m.engine.snapshots.figures.collect(ch, m.engine.now())
+	m.engine.retention.collectMetrics(ch)
 	m.engine.shared.collect(ch)
 	var counts projector.Counts
 	var seq uint64

@@ -30,7 +30,7 @@ const (
 	killLog  = "QUOTASHARE_TEST_KILL_LOG"  // URL of the broker
 	killDir  = "QUOTASHARE_TEST_KILL_DIR"  // with the store and the snapshots
 	killStep = "QUOTASHARE_TEST_KILL_STEP" // the number of the step, from 1
-	killDo   = "QUOTASHARE_TEST_KILL_DO"   // "snapshot" = take one, once it is ready
+	killDo   = "QUOTASHARE_TEST_KILL_DO"   // "snapshot" = take one, once it is ready; "retention" = execute a plan
 )
 
 // TestTheProcessThatIsKilled does nothing but in that process.
@@ -47,10 +47,17 @@ func TestTheProcessThatIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := os.Getenv(killDir)
+	if os.Getenv(killDo) == "retention" {
+		retainUntilKilled(t, nc, dir, left)
+		os.Exit(0)
+	}
 	e, err := New(Options{
 		Conn: nc, Dir: filepath.Join(dir, "state"), SnapshotDir: filepath.Join(dir, "snapshots"), Version: "0.0.1",
 		Settings: plans.DefaultSettings(), Log: slog.New(slog.DiscardHandler),
 		Step: func(name string) { // of one goroutine after the other
+			if strings.HasPrefix(name, retentionStep) {
+				return // of one that goes on beside
+			}
 			if left--; left == 0 {
 				fmt.Println("killed before:", name)
 				syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -105,7 +112,7 @@ type crashing struct {
 // many publishes usage that makes a state of several batches.
 func (r *running) many() {
 	r.t.Helper()
-	for i := range 20 {
+	for i := range 6 {
 		var body strings.Builder
 		for j := range 1000 {
 			fmt.Fprintf(&body, `,{"apiKeyId":"key-%d-%d","connectionId":"connection-%d","cost":{"tokens":5,"usd":0.25,"requests":1}}`, i, j, j%7)

@@ -1,0 +1,317 @@
+package decider
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/minio/highwayhash"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
+)
+
+const (
+	dayMs = int64(86_400_000)
+	month = 30 * dayMs
+)
+
+// oldLog is a log on a disk, whose messages were stored when the test says.
+type oldLog struct {
+	t   *testing.T
+	dir string
+	nc  *nats.Conn // while it runs
+	end func()
+}
+
+func (l *oldLog) start() {
+	srv, err := ingest.Start(ingest.Options{Dir: l.dir, Addr: "127.0.0.1:-1", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if l.nc, err = nats.Connect(srv.ClientURL()); err != nil {
+		l.t.Fatal(err)
+	}
+	makeStreams(l.t, l.nc)
+	l.end = func() {
+		l.nc.Close()
+		came(l.t, returned(func() { srv.Shutdown() }), "the end of the broker")
+	}
+}
+
+// at stores messages as if the broker had taken them at that time, and goes on.
+func (l *oldLog) at(time int64, messages ...*nats.Msg) {
+	l.t.Helper()
+	l.start()
+	js, err := jetstream.New(l.nc)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	first := uint64(0)
+	for _, m := range messages {
+		ack, err := js.PublishMsg(l.t.Context(), m)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		if first == 0 {
+			first = ack.Sequence
+		}
+	}
+	l.end()
+	l.date(first, time)
+	l.start()
+}
+
+// date changes the timestamps of the messages from a sequence on, in the files of the
+// broker: it takes none from who publishes.
+func (l *oldLog) date(from uint64, time int64) {
+	l.t.Helper()
+	dir := filepath.Join(l.dir, "jetstream", "$G", "streams", events.Stream, "msgs")
+	if err := os.Remove(filepath.Join(dir, "index.db")); err != nil { // it is made again from the blocks
+		l.t.Fatal(err)
+	}
+	blocks, err := filepath.Glob(filepath.Join(dir, "*.blk"))
+	if err != nil || len(blocks) == 0 {
+		l.t.Fatal(blocks, err)
+	}
+	for _, name := range blocks {
+		var index int
+		if _, err := fmt.Sscanf(filepath.Base(name), "%d.blk", &index); err != nil {
+			l.t.Fatal(err)
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		dateBlock(l.t, data, index, from, time)
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+}
+
+// dateBlock goes along the records of a block: length, of which the highest bit says
+// that there are headers, sequence, timestamp in ns, length of the subject; subject,
+// length of the headers and headers, message, hash.
+func dateBlock(t *testing.T, data []byte, index int, from uint64, time int64) {
+	t.Helper()
+	key := sha256.Sum256(fmt.Appendf(nil, "%s-%d", events.Stream, index))
+	h, err := highwayhash.New64(key[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	le := binary.LittleEndian
+	const headers, tombstone = 1 << 31, 1 << 63
+	for len(data) > 0 {
+		length := le.Uint32(data)
+		r := data[:length&^headers]
+		data = data[len(r):]
+		if seq := le.Uint64(r[4:]); seq&tombstone != 0 || seq < from {
+			continue
+		}
+		le.PutUint64(r[12:], uint64(time)*1e6)
+		body := r[22 : len(r)-8]
+		subject, rest := body[:le.Uint16(r[20:])], body[le.Uint16(r[20:]):]
+		if length&headers != 0 {
+			rest = rest[4:]
+		}
+		h.Reset()
+		for _, part := range [][]byte{r[4:20], subject, rest} {
+			if _, err := h.Write(part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		copy(r[len(r)-8:], h.Sum(nil))
+	}
+}
+
+func message(subject, body string) *nats.Msg {
+	return &nats.Msg{Subject: subject, Data: []byte(body), Header: nats.Header{}}
+}
+
+func configured(subject, body string) *nats.Msg {
+	m := message(subject, body)
+	m.Header.Set(events.HeaderConfig, events.ConfigPut)
+	m.Header.Set(events.HeaderTTL, events.TTLNever)
+	return m
+}
+
+func tokens(key string, n int) *nats.Msg {
+	return message("quota.consumption", fmt.Sprintf(`{"apiKeyId":%q,"connectionId":"c","model":"m","cost":{"tokens":%d}}`, key, n))
+}
+
+// newest is the end of the story: an instant of the last month at which usage of 45
+// days ago is in the bucket before, wherever in its month today is.
+func newest() int64 {
+	now := time.Now().UnixMilli()
+	if now%month < 16*dayMs {
+		return now - now%month - 6*dayMs
+	}
+	return now
+}
+
+// story is a log with usage 65, 45 and 20 days old and of today, over which an engine
+// ran at each of these times and stored a snapshot.
+type story struct {
+	*oldLog
+	now    int64
+	state  string // the directory of the store
+	change func(*Engine)
+}
+
+func tell(t *testing.T) *story {
+	s := &story{oldLog: &oldLog{t: t, dir: t.TempDir()}, state: t.TempDir() + "/state"}
+	end := newest()
+	s.change = func(e *Engine) {
+		sharing(e)
+		now := s.now
+		e.now = func() int64 { return now }
+	}
+	for _, step := range []struct {
+		ago      int64
+		messages []*nats.Msg
+	}{
+		{65, []*nats.Msg{
+			configured("quota.config.pool.p", `{"id":"p","name":"P","provider":"custom","connectionIds":["c"],"allocations":[{"apiKeyId":"k","weight":100}]}`),
+			tokens("gone", 7), tokens("k", 1_000),
+			configured("quota.config.plan.c", `{"connectionId":"c","dimensions":[{"unit":"tokens","window":"monthly","limit":1000000}]}`),
+		}},
+		{45, []*nats.Msg{tokens("k", 600)}},
+		{20, []*nats.Msg{tokens("k", 300)}},
+	} {
+		s.now = end - step.ago*dayMs
+		s.at(s.now, step.messages...)
+		s.run(func(r *running) { r.storedShared() })
+		s.end()
+	}
+	s.now = end
+	s.at(end, tokens("k", 50))
+	return s
+}
+
+// run runs an engine over the log as it is, until do returns.
+func (s *story) run(do func(r *running)) {
+	s.t.Helper()
+	r := start(s.t, s.nc, s.state, s.change)
+	do(r)
+	r.stop()
+}
+
+// weighs is what usage of the month weighs: the sum of two buckets, the older one for
+// the part of it that is still in the window.
+func (s *story) weighs() quota.Amount {
+	var curr, prev int64
+	for ago, n := range map[int64]int64{65: 1_000, 45: 600, 20: 300, 0: 50} {
+		switch s.now/month - (s.now-ago*dayMs)/month {
+		case 0:
+			curr += n * 1_000
+		case 1:
+			prev += n * 1_000
+		}
+	}
+	return quota.Amount(curr + prev*(month-s.now%month)/month)
+}
+
+func (r *running) monthly() quota.Amount {
+	r.t.Helper()
+	a := r.ask(questions.Question{APIKeyID: "k", ConnectionID: "c", Explain: true})
+	if len(a.Dimensions) != 1 {
+		r.t.Fatalf("%+v", a)
+	}
+	return a.Dimensions[0].Consumed
+}
+
+// retained runs the retention of an engine once it does the shared work.
+func (r *running) retained() outcomeOfPlan {
+	r.t.Helper()
+	r.awaitSaid("this process does the work that deciders share")
+	r.retention.retain(r.within(), r.current.Load())
+	return r.retention.outcome()
+}
+
+func (s *story) sequences() (first, last, n uint64) {
+	s.t.Helper()
+	js, err := jetstream.New(s.nc)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	stream, err := js.Stream(s.t.Context(), events.Stream)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	x := stream.CachedInfo().State
+	return x.FirstSeq, x.LastSeq, x.Msgs
+}
+
+// TestMonthlyWindowsSurviveRetention: usage 20 and 45 days old still weighs as it must
+// under a retention of 14 days, after a collection, a purge of the log and a start
+// from a snapshot; whichever it is.
+func TestMonthlyWindowsSurviveRetention(t *testing.T) {
+	s := tell(t)
+	defer func() { s.end() }()
+	want := s.weighs()
+	if prev := s.now/month - (s.now-45*dayMs)/month; prev != 1 || want <= 50_000 {
+		t.Fatalf("usage of 45 days ago is %d buckets back, and all weighs %d", prev, want)
+	}
+	var digest string
+	s.run(func(r *running) {
+		if got := r.monthly(); got != want {
+			t.Errorf("before: %d, want %d", got, want)
+		}
+		digest = r.digest()
+		x := r.retained()
+		if !x.Finished || x.Error != "" {
+			t.Errorf("%+v", x)
+		}
+		if got := r.digest(); got != digest {
+			t.Errorf("after the retention the digest is %s, before %s", got, digest)
+		}
+		if keys := r.current.Load().state.Keys(); len(keys) != 1 || keys[0].ID != "k" {
+			t.Errorf("of the keys %v only k used anything in two months", keys)
+		}
+		r.snapshot()
+	})
+	// The pool, the plan and what came after 65 days; the usage of then is gone.
+	if first, last, n := s.sequences(); first != 1 || last != 7 || n != 5 {
+		t.Errorf("the log has %d messages from %d to %d", n, first, last)
+	}
+	for _, kept := range []string{"as it is", "the newest snapshot", "the oldest snapshot"} {
+		switch kept {
+		case "the newest snapshot":
+			mustRemove(t, s.state)
+		case "the oldest snapshot":
+			mustRemove(t, s.state)
+			list, err := filepath.Glob(filepath.Join(filepath.Dir(s.state), "snapshots", "*.snapshot"))
+			if err != nil || len(list) != 4 {
+				t.Fatal(list, err)
+			}
+			for _, name := range list[1:] {
+				mustRemove(t, name)
+			}
+		}
+		s.run(func(r *running) {
+			if got := r.monthly(); got != want {
+				t.Errorf("%s: %d, want %d", kept, got, want)
+			}
+			if got := r.digest(); got != digest {
+				t.Errorf("%s: the digest is %s, want %s", kept, got, digest)
+			}
+		})
+	}
+}
+
+func mustRemove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+}

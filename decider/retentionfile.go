@@ -1,0 +1,106 @@
+package decider
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// readOutcome reads the file of the last plan; ok is false when there is none.
+func readOutcome(file string) (x outcomeOfPlan, ok bool, err error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return x, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &x)
+	}
+	if err != nil {
+		return outcomeOfPlan{}, false, err
+	}
+	return x, true, nil
+}
+
+// writeOutcome replaces the file as a whole: it has the old plan or the new one, and
+// the new one is on the disk before anything of it is done.
+func writeOutcome(file string, x *outcomeOfPlan) error {
+	data, err := json.MarshalIndent(x, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(file + ".new")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// retentionFigures are those of this process.
+type retentionFigures struct {
+	done, failed, refused atomic.Uint64
+	counters, pairs       atomic.Uint64 // dropped
+	purged                atomic.Uint64 // the sequence below which the log was purged last, 0 = not yet
+	isRefused             atomic.Bool
+}
+
+// refuse notes whether the settings can be followed.
+func (f *retentionFigures) refuse(err error) {
+	f.isRefused.Store(err != nil)
+	if err != nil {
+		f.refused.Add(1)
+	}
+}
+
+func (f *retentionFigures) ended(x *outcomeOfPlan) {
+	switch {
+	case x.Finished:
+		f.done.Add(1)
+	case !f.isRefused.Load():
+		f.failed.Add(1)
+	}
+}
+
+var (
+	plansDesc   = prometheus.NewDesc("quotashare_retention_plans_total", "Plans of what may be deleted, by what became of them.", []string{"outcome"}, nil)
+	refusedDesc = prometheus.NewDesc("quotashare_retention_refused", "1 while the settings would delete what is needed, and nothing is deleted.", nil, nil)
+	droppedDesc = prometheus.NewDesc("quotashare_retention_dropped_total", "Idle records of the state that were dropped.", []string{"what"}, nil)
+	purgedDesc  = prometheus.NewDesc("quotashare_retention_purged_seq", "Stream sequence below which this process purged the log last.", nil, nil)
+	keptDesc    = prometheus.NewDesc("quotashare_retention_kept_snapshots", "Snapshots of this process that the last plan keeps.", nil, nil)
+)
+
+func (k *retainer) collectMetrics(ch chan<- prometheus.Metric) {
+	f := &k.figures
+	count := func(d *prometheus.Desc, n uint64, label ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), label...)
+	}
+	count(plansDesc, f.done.Load(), "done")
+	count(plansDesc, f.failed.Load(), "failed")
+	count(plansDesc, f.refused.Load(), "refused")
+	count(droppedDesc, f.counters.Load(), "counters")
+	count(droppedDesc, f.pairs.Load(), "pairs")
+	refused := 0.0
+	if f.isRefused.Load() {
+		refused = 1
+	}
+	ch <- prometheus.MustNewConstMetric(refusedDesc, prometheus.GaugeValue, refused)
+	ch <- prometheus.MustNewConstMetric(keptDesc, prometheus.GaugeValue, float64(len(k.outcome().Plan.Keep)))
+	if below := f.purged.Load(); below > 0 {
+		ch <- prometheus.MustNewConstMetric(purgedDesc, prometheus.GaugeValue, float64(below))
+	}
+}

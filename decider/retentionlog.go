@@ -1,0 +1,126 @@
+package decider
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/snapshots"
+	"github.com/quotashare/quotashare/snapshots/projected"
+	"github.com/quotashare/quotashare/snapshots/retention"
+)
+
+// look says what there is to plan with.
+func (k *retainer) look(ctx context.Context, p *projection) (have retention.Have, err error) {
+	_, have.Now = p.state.At()
+	have.Horizon = projector.Horizon
+	if have.Snapshots, err = k.usable(); err != nil {
+		return have, err
+	}
+	shared, err := k.e.shared.kept(ctx)
+	if err != nil {
+		return have, fmt.Errorf("which snapshots the broker has: %w", err)
+	}
+	for _, h := range shared {
+		have.Shared = append(have.Shared, retention.Snapshot{Seq: h.Seq, LogTime: h.LogTime})
+	}
+	settings := k.settings(p)
+	have.Log, err = k.lookAtLog(ctx, have.Now-settings.Purge)
+	return have, err
+}
+
+// usable returns the snapshots of the directory from which this program could begin.
+// Each is read to its end once: a plan to delete messages counts on it.
+func (k *retainer) usable() (list []retention.Snapshot, err error) {
+	from := k.e.snapshots
+	if from.dir == nil {
+		return nil, nil
+	}
+	seqs, err := from.dir.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, seq := range seqs {
+		h, err := from.dir.Header(seq)
+		if err != nil || !projected.Fits(h) || from.refused.has(h) || !k.isWhole(h) {
+			continue
+		}
+		list = append(list, retention.Snapshot{Seq: seq, LogTime: h.LogTime})
+	}
+	return list, nil
+}
+
+func (k *retainer) isWhole(h snapshots.Header) bool {
+	if k.whole[h.Seq] {
+		return true
+	}
+	s, err := k.e.snapshots.dir.Newest(func(other snapshots.Header) bool { return other == h })
+	if err != nil {
+		return false // the directory has told of it
+	}
+	k.whole[h.Seq] = true
+	return s.Close() == nil
+}
+
+// lookAtLog says what the log has, and where the first message stands that is not
+// older than the instant.
+func (k *retainer) lookAtLog(ctx context.Context, cutoff int64) (x retention.Log, err error) {
+	stream, err := k.e.js.Stream(ctx, events.Stream)
+	if err != nil {
+		return x, unreadable(err)
+	}
+	info := stream.CachedInfo()
+	x.First, x.Last, x.MaxAge = max(info.State.FirstSeq, 1), info.State.LastSeq, info.Config.MaxAge.Milliseconds()
+	log, err := replay.NATSLog(replay.NATSOptions{Conn: k.e.o.Conn, Log: k.e.o.Log})
+	if err != nil {
+		return x, err
+	}
+	older, err := log.SeqAt(ctx, cutoff-1)
+	x.Young = older + 1
+	return x, err
+}
+
+// purge deletes the usage, signals and holds of the log below a sequence. What of it
+// is in the state must last first: a store that lost its newest commits with the
+// power would have nothing to fold on from.
+func (k *retainer) purge(ctx context.Context, p *projection, below uint64) error {
+	if err := p.loop.Do(ctx, p.store.Sync); err != nil {
+		return err
+	}
+	stream, err := k.e.js.Stream(ctx, events.Stream)
+	if err != nil {
+		return err
+	}
+	for _, subject := range events.StreamSubjects() {
+		if strings.HasPrefix(subject, events.ConfigPrefix) {
+			continue // for ever
+		}
+		k.e.step("retention: purge " + subject)
+		if err := stream.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(below)); err != nil {
+			return err
+		}
+	}
+	k.figures.purged.Store(below)
+	return nil
+}
+
+// setMaxAge changes the bound of the log and nothing else of it.
+func (k *retainer) setMaxAge(ctx context.Context, ms int64) error {
+	stream, err := k.e.js.Stream(ctx, events.Stream)
+	if err != nil {
+		return err
+	}
+	c := stream.CachedInfo().Config
+	c.MaxAge = time.Duration(ms) * time.Millisecond
+	_, err = k.e.js.UpdateStream(ctx, c)
+	return err
+}
+
+// does reports whether this program may believe that it does the shared work.
+func (s *sharedWork) does() bool { return s != nil && s.lease.Held() }
