@@ -13,6 +13,7 @@ import (
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/usage"
 )
 
 // consumption finds the events that made up what the asker consumed, line by line.
@@ -93,7 +94,8 @@ func (s *search) linesOf() (list []*line) {
 	return list
 }
 
-// keys adds who consumed most of each dimension.
+// keys adds who consumed most of each dimension. The row of all keys without an
+// allocation of their own is left out: it is the sum of others that are there.
 func (x *explainer) keys(state *projector.State, s *search) {
 	pool := x.asked[0].Pool
 	if pool == nil {
@@ -104,16 +106,24 @@ func (x *explainer) keys(state *projector.State, s *search) {
 		return
 	}
 	for i := range u.Dimensions {
+		d := &u.Dimensions[i]
 		for _, l := range s.lines {
-			if d := &u.Dimensions[i]; d.Unit == l.Unit && d.Window == l.Window && l.Model == "" {
-				for k := range d.Uses {
-					l.Keys = append(l.Keys, explanation.KeyUse{APIKeyID: u.Keys[k].ID, Consumed: d.Uses[k].Consumed})
-				}
-				slices.SortStableFunc(l.Keys, func(a, b explanation.KeyUse) int { return cmp.Compare(b.Consumed, a.Consumed) })
-				l.Keys = l.Keys[:min(len(l.Keys), x.ask.Top)]
+			if d.Unit == l.Unit && d.Window == l.Window && l.Model == "" {
+				l.Keys = largest(u.Keys, d.Uses, x.ask.Top)
 			}
 		}
 	}
+}
+
+// largest returns who used most, the most first, and nobody who used nothing.
+func largest(keys []usage.Key, uses []usage.Use, most int) (list []explanation.KeyUse) {
+	for i, k := range keys {
+		if uses[i].Consumed > 0 && !(k.Own && k.ID == quota.AllOthers) {
+			list = append(list, explanation.KeyUse{APIKeyID: k.ID, Consumed: uses[i].Consumed})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b explanation.KeyUse) int { return cmp.Compare(b.Consumed, a.Consumed) })
+	return list[:min(len(list), most)]
 }
 
 // read goes through the log from where the oldest line begins to the answer's place.

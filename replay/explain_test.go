@@ -173,9 +173,15 @@ func TestAnExplanationNamesTheHeaviest(t *testing.T) {
 	if len(l.Top) != 10 || !slices.Equal(l.Top, want[:10]) {
 		t.Errorf("the heaviest are\n%+v, want\n%+v", l.Top, want[:10])
 	}
-	for i := 1; i < len(l.Keys); i++ {
-		if l.Keys[i-1].Consumed < l.Keys[i].Consumed {
+	var keys []string
+	for i, k := range l.Keys {
+		if i > 0 && l.Keys[i-1].Consumed < k.Consumed || k.Consumed == 0 {
 			t.Errorf("keys are %+v", l.Keys)
 		}
+		keys = append(keys, k.APIKeyID)
+	}
+	slices.Sort(keys)
+	if !slices.Equal(keys, []string{"a", "b", "x"}) {
+		t.Errorf("keys are %q", keys)
 	}
 }
