@@ -10,6 +10,7 @@ import (
 
 	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/replay"
@@ -314,5 +315,37 @@ func TestWhatIsGoneIsSaid(t *testing.T) {
 	show(t, found)
 	if v.Rows.Same == 0 || v.Rows.Unproved == 0 || v.Rows.Same+v.Rows.Unproved != v.Rows.Rows || v.Missing.Count != 0 {
 		t.Errorf("with snapshots: %+v", v)
+	}
+}
+
+// TestALateAnswerIsDerivedAsOne: how late the state was is taken as recorded, and what
+// follows from it is derived.
+func TestALateAnswerIsDerivedAsOne(t *testing.T) {
+	c := newTown(t)
+	c.configure(3000, 2, "observe")
+	closed := plans.Pool{Mode: plans.Enforce, OnDegraded: plans.Closed, Provider: "kimi"}
+	c.publish("quota.config.pool.z", `{"id":"z","name":"Z","provider":"kimi","onDegraded":"closed","connections":[{"connectionId":"z1"}],"allocations":[]}`)
+	e, stop := c.engine("first")
+	for _, conn := range []string{"a", "z1"} {
+		rs := make([]questions.Reply, 1)
+		rs[0].Reset()
+		e.Decide(t.Context(), []questions.Question{{APIKeyID: "k0", ConnectionID: conn, MaxWaitMs: -1}}, rs)
+	}
+	stop()
+	list := c.recorded()
+	if len(list) != 2 {
+		t.Fatalf("%d rows", len(list))
+	}
+	for i := range list {
+		r := &list[i].Reply
+		r.Degraded, r.AsOf.LagMs = []string{answers.Lag}, int64(i)*6000 // silent, and behind
+		if list[i].PoolID == "z" {
+			answers.CloseIfDegraded(r, &closed, "has a state too old to decide")
+		}
+	}
+	v, found := c.verify(replay.VerifyOptions{Rows: list})
+	show(t, found)
+	if v.Rows.Same != 2 || list[0].Reply.Allow == list[1].Reply.Allow {
+		t.Errorf("%+v", v.Rows)
 	}
 }
