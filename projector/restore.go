@@ -32,7 +32,7 @@ type Records func() (key, value []byte, err error)
 
 // restoreBytes is how much of records makes a batch: enough that a commit costs
 // little, and a small part of what a store keeps in memory.
-const restoreBytes = 2 << 20
+const restoreBytes = 512 << 10
 
 // Restore writes records into a store that nothing was folded into. The position
 // comes in the last batch, and only when all records came and it is the one that

@@ -109,7 +109,7 @@ func TestHalfRestoredIsNoState(t *testing.T) {
 	// What Load would not mind beside a position of 0 comes first.
 	var list []record
 	for i := range 5 {
-		list = append(list, record{fmt.Appendf(nil, "r%08d%04d", i, 0), bytes.Repeat([]byte{1}, 1<<20)})
+		list = append(list, record{fmt.Appendf(nil, "r%08d%04d", i, 0), bytes.Repeat([]byte{1}, 1<<18)})
 	}
 	list = append(list, recordsOf(t, from)...)
 	want, logTime, _, err := projector.PositionOf(from)
