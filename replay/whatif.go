@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/whatif"
 )
@@ -39,47 +40,56 @@ const usualRange = 86_400_000 // ms
 //
 // What the trial asks for and cannot be is an error that wraps wire.Faults.
 func WhatIf(ctx context.Context, o WhatIfOptions, t *whatif.Trial) (_ *whatif.Report, err error) {
-	w := &whatIf{o: o, t: t, made: &whatif.Report{}, rows: make(map[string]*whatif.Row), holds: make(map[string]*holding)}
-	for _, f := range t.Warnings {
-		w.note("%s %s", f.Field, f.Problem)
-	}
-	if err := w.place(ctx); err != nil {
-		return nil, err
-	}
-	sorted, err := w.sort(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, sorted.Close()) }()
-	for i := range w.sides {
-		if err := w.begin(ctx, i); err != nil {
-			return nil, errors.Join(err, w.close())
-		}
-	}
+	w := newWhatIf(o, t)
 	defer func() { err = errors.Join(err, w.close()) }()
-	if err := w.enforce(ctx); err != nil {
-		return nil, err
-	}
-	if err := w.blocks(ctx, sorted); err != nil {
-		return nil, err
-	}
-	if err := w.to(ctx, w.made.To); err != nil {
+	if err := w.run(ctx); err != nil {
 		return nil, err
 	}
 	return w.report(), nil
 }
 
+func newWhatIf(o WhatIfOptions, t *whatif.Trial) *whatIf {
+	return &whatIf{o: o, t: t, made: &whatif.Report{}, rows: make(map[string]*whatif.Row), holds: make(map[string]*holding)}
+}
+
+// run goes through the range.
+func (w *whatIf) run(ctx context.Context) (err error) {
+	for _, f := range w.t.Warnings {
+		w.note("%s %s", f.Field, f.Problem)
+	}
+	if err := w.place(ctx); err != nil {
+		return err
+	}
+	if w.sorted, err = w.sort(ctx); err != nil {
+		return err
+	}
+	for i := range w.sides {
+		if err := w.begin(ctx, i); err != nil {
+			return err
+		}
+	}
+	if err := w.enforce(ctx); err != nil {
+		return err
+	}
+	if err := w.blocks(ctx); err != nil {
+		return err
+	}
+	return w.to(ctx, w.made.To)
+}
+
 // whatIf is a history on its two sides.
 type whatIf struct {
-	o     WhatIfOptions
-	t     *whatif.Trial
-	made  *whatif.Report
-	sides [whatif.NumSides]*side
-	began [whatif.NumSides]uint64
+	o      WhatIfOptions
+	t      *whatif.Trial
+	made   *whatif.Report
+	sorted projector.Store // the recorded blocks
+	sides  [whatif.NumSides]*side
+	began  [whatif.NumSides]uint64
 
 	rows  map[string]*whatif.Row // by key
 	heard map[int]heard          // consumptions of the message under way, by their place in it
 	holds map[string]*holding    // by id: those whose verdict is out on some side
+	fresh []*holding             // those of the message under way
 	// decided are those whose verdict is new on some side.
 	decided []*holding
 	partly  partly
@@ -185,6 +195,9 @@ func (w *whatIf) close() (err error) {
 			err = errors.Join(err, s.p.Close())
 		}
 	}
+	if w.sorted != nil {
+		err = errors.Join(err, w.sorted.Close())
+	}
 	return err
 }
 
@@ -244,7 +257,11 @@ func (w *whatIf) step(ctx context.Context, m events.Message) error {
 		return err
 	}
 	w.compareConfig(&m)
-	return w.settleHolds(ctx)
+	if err := w.settleHolds(ctx); err != nil {
+		return err
+	}
+	w.forgetCopies()
+	return nil
 }
 
 // nothing is a message at the place of another one, in which there is nothing but that
@@ -292,7 +309,7 @@ func (w *whatIf) report() *whatif.Report {
 	w.made.Pools = w.capacities()
 	for i, s := range w.sides {
 		for _, h := range w.holds {
-			if h.sides[i] == nil && h.announced {
+			if h.sides[i] == nil {
 				w.made.Asked.Waiting[i]++
 			}
 		}

@@ -1,8 +1,10 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,10 +46,13 @@ func (l *memory) SeqAt(_ context.Context, at int64) (seq uint64, err error) {
 	return seq, nil
 }
 
-// Each gives the rows in no order of the log, as processes record them.
+// Each gives the rows in no order of the log, as processes record them: but those of
+// one instant in the order in which they were answered.
 func (l *memory) Each(_ context.Context, fn func(*questions.Record) error) error {
-	for i := len(l.rows) - 1; i >= 0; i-- {
-		if err := fn(&l.rows[i]); err != nil {
+	list := slices.Clone(l.rows)
+	slices.SortStableFunc(list, func(a, b questions.Record) int { return cmp.Compare(b.Time, a.Time) })
+	for i := range list {
+		if err := fn(&list[i]); err != nil {
 			return err
 		}
 	}

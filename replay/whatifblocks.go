@@ -67,8 +67,8 @@ func (w *whatIf) wants(c *questions.Record) bool {
 }
 
 // blocks asks about every block, at its place.
-func (w *whatIf) blocks(ctx context.Context, store projector.Store) error {
-	return store.Scan(nil, []byte{0xff}, func(_, value []byte) error {
+func (w *whatIf) blocks(ctx context.Context) error {
+	return w.sorted.Scan(nil, []byte{0xff}, func(_, value []byte) error {
 		list, err := questions.ParseRecords(append(append([]byte{'['}, value...), ']'))
 		if err != nil {
 			return fmt.Errorf("decisions: %w", err)
@@ -88,7 +88,7 @@ func (w *whatIf) blocks(ctx context.Context, store projector.Store) error {
 // tried let pass is counted with its estimate, so that the next may be blocked again.
 func (w *whatIf) block(ctx context.Context, c *questions.Record) error {
 	for _, s := range w.sides {
-		s.watchBlock(c)
+		s.watchBetween(c.ConnectionID, c.Reply.AsOf.Time)
 	}
 	n, row := int64(c.Count), w.row(c.Question.APIKeyID)
 	before, _ := w.again(whatif.Before, c)
@@ -141,12 +141,4 @@ func (w *whatIf) again(which int, c *questions.Record) (whatif.Decision, string)
 		}
 	}
 	return s.answer(&q, c.Reply.AsOf.Time)
-}
-
-// watchBlock looks at the buckets that have ended when a block was answered.
-func (s *side) watchBlock(c *questions.Record) {
-	s.watch(s.p.State().Resolved(c.ConnectionID), c.Reply.AsOf.Time, func(q *questions.Question, end int64) {
-		q.APIKeyID, q.ConnectionID = c.Question.APIKeyID, c.ConnectionID
-		s.look(q, end)
-	})
 }

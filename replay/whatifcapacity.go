@@ -95,6 +95,14 @@ func (s *side) finish(name ofPool, b *bucket) {
 	b.take(&s.asked[0], name, end)
 }
 
+// watchBetween is watch between two messages.
+func (s *side) watchBetween(connectionID string, at int64) {
+	s.watch(s.p.State().Resolved(connectionID), at, func(q *questions.Question, end int64) {
+		q.ConnectionID = connectionID
+		s.look(q, end)
+	})
+}
+
 // look gathers a question between two messages.
 func (s *side) look(q *questions.Question, at int64) {
 	q.At = at

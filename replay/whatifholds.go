@@ -11,9 +11,8 @@ import (
 
 // holding is a hold of the log whose verdict is to come, on one side or both.
 type holding struct {
-	event     events.Event // what of it is needed, in memory of its own
-	announced bool
-	sides     [whatif.NumSides]*ruled
+	event events.Event // what of it is needed, in memory of its own
+	sides [whatif.NumSides]*ruled
 }
 
 // ruled is the fold's verdict.
@@ -31,10 +30,12 @@ func (w *whatIf) announce(m *events.Message) {
 	}
 	for _, it := range events.Decode(m, nil) {
 		if e := &it.Event; it.Err == nil && w.holds[e.ID] == nil {
-			w.holds[strings.Clone(e.ID)] = &holding{announced: true, event: events.Event{
+			h := &holding{event: events.Event{
 				ID: strings.Clone(e.ID), APIKeyID: strings.Clone(e.APIKeyID), ConnectionID: strings.Clone(e.ConnectionID),
 				Model: strings.Clone(e.Model), RequestID: strings.Clone(e.RequestID), Cost: e.Cost,
 			}}
+			w.holds[h.event.ID] = h
+			w.fresh = append(w.fresh, h)
 		}
 	}
 }
@@ -54,9 +55,20 @@ func (s *side) verdict(x *projector.Expected) {
 	} else {
 		r.said = decision(x.Asked.Facts.Judge(x.Asked.Now))
 	}
+	s.watchHold(x, r)
 	h.sides[s.which] = r
 	s.w.row(h.event.APIKeyID).Sides[s.which].Count(&r.said, 1)
 	s.w.decided = append(s.w.decided, h)
+}
+
+// watchHold looks at the buckets that have ended when a hold was judged, of its pool
+// whether it got a connection there or not.
+func (s *side) watchHold(x *projector.Expected, r *ruled) {
+	conn := r.connectionID
+	if pool := x.Asked.Pool; conn == "" && pool != nil {
+		conn = pool.Connections[0].ConnectionID
+	}
+	s.watchBetween(conn, r.at)
 }
 
 func (w *whatIf) refuse(id string) {
@@ -64,6 +76,20 @@ func (w *whatIf) refuse(id string) {
 		w.refused = make(map[string]bool)
 	}
 	w.refused[id] = true
+}
+
+// forgetCopies forgets the holds of the message of which no verdict comes: those that
+// the log had before.
+func (w *whatIf) forgetCopies() {
+	for _, h := range w.fresh {
+		for i, s := range w.sides {
+			if h.sides[i] == nil && !s.p.State().Waits(h.event.APIKeyID, h.event.RequestID) {
+				delete(w.holds, h.event.ID)
+			}
+		}
+	}
+	clear(w.fresh)
+	w.fresh = w.fresh[:0]
 }
 
 // settleHolds compares the verdicts that are out on both sides. What was blocked, and
@@ -75,11 +101,8 @@ func (w *whatIf) settleHolds(ctx context.Context) error {
 		h := w.decided[0]
 		w.decided = w.decided[1:]
 		before, after := h.sides[whatif.Before], h.sides[whatif.After]
-		if before == nil || after == nil {
-			continue
-		}
-		if w.holds[h.event.ID] != h {
-			continue // both came at once
+		if before == nil || after == nil || w.holds[h.event.ID] != h {
+			continue // one is to come, or both came at once
 		}
 		delete(w.holds, h.event.ID)
 		w.made.Asked.Holds++

@@ -124,21 +124,23 @@ func (w *whatIf) arrivedAfter(s *side, x *projector.Arrival) (counts bool, err e
 	return counts, nil
 }
 
-// fold folds a message that the log does not have, where the side stands. Log time
-// stays what it was.
+// fold folds a message that the log does not have, where the side stands, at its time
+// or at log time if that is later.
 func (s *side) fold(ctx context.Context, m events.Message) error {
 	s.added = true
 	defer func() { s.added = false }()
-	m.Seq, m.Time = s.p.State().At()
+	seq, logTime := s.p.State().At()
+	m.Seq, m.Time = seq, max(logTime, m.Time)
 	s.p.run.Add(m)
 	return s.p.apply(ctx)
 }
 
-// pay counts what was let pass with its estimate.
+// pay counts what was let pass with its estimate. Log time comes along, as it would have
+// with the consumption: else one that is far ahead of it would be placed where it is.
 func (s *side) pay(ctx context.Context, e *events.Event) error {
 	e.Kind, e.Given = events.Consumption, 1<<quota.NumUnits-1
 	s.serve(e.APIKeyID, &e.Cost)
-	return s.fold(ctx, events.Message{Subject: events.Consumption.String(), Data: events.Append(nil, wire.JSON, e)})
+	return s.fold(ctx, events.Message{Subject: events.Consumption.String(), Data: events.Append(nil, wire.JSON, e), Time: e.Time})
 }
 
 // answer judges a question at an instant, and names the connection that it would have
