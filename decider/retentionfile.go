@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quotashare/quotashare/httpapi"
 )
 
 // readOutcome reads the file of the last plan; ok is false when there is none.
@@ -49,6 +51,22 @@ func writeOutcome(file string, x *outcomeOfPlan) error {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// view is the last plan as it is shown; nil when there was none.
+func (k *retainer) view() *httpapi.Retention {
+	x := k.outcome()
+	if x.At == 0 {
+		return nil
+	}
+	v := &httpapi.Retention{PlannedAt: x.At, Finished: x.Finished, Problem: x.Error}
+	for _, n := range x.Plan.Keep {
+		v.Kept = append(v.Kept, httpapi.KeptSnapshot{Seq: n.Seq, LogTime: n.LogTime, Why: n.Why})
+	}
+	for _, s := range x.Plan.Steps {
+		v.Steps = append(v.Steps, httpapi.RetentionStep{Action: string(s.Action), Seq: s.Seq, Before: s.Before, AgeMs: s.Age, Why: s.Why})
+	}
+	return v
 }
 
 // retentionFigures are those of this process.

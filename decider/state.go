@@ -41,7 +41,7 @@ func (e *Engine) State(ctx context.Context, minSeq uint64, digest bool) (httpapi
 	if err != nil {
 		return httpapi.State{}, err
 	}
-	s := httpapi.State{AppliedSeq: p.loop.Applied(), LastSeq: last, Counts: countsOf(p.state.Counts())}
+	s := httpapi.State{AppliedSeq: p.loop.Applied(), LastSeq: last, Counts: countsOf(p.state.Counts()), Retention: e.retention.view()}
 	s.LagMs, _ = p.loop.Lag(e.now())
 	if digest {
 		seq, d, err := p.loop.Digest(ctx)

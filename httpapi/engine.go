@@ -29,6 +29,32 @@ type State struct {
 	LagMs               int64  // age of the oldest message not yet folded, 0 = none
 	Digest              string // "" = not asked for
 	Counts              Counts
+	Retention           *Retention // nil = there was no plan yet
+}
+
+// Retention is the last plan of what may be deleted, and what became of it.
+type Retention struct {
+	PlannedAt int64 // epoch ms
+	Finished  bool  // all of it is done, or left to the process that does it for all
+	Problem   string
+	Kept      []KeptSnapshot // the newest first
+	Steps     []RetentionStep
+}
+
+// KeptSnapshot is a snapshot that stays.
+type KeptSnapshot struct {
+	Seq     uint64
+	LogTime int64 // epoch ms
+	Why     string
+}
+
+// RetentionStep is one thing that is deleted. What an action does not need is 0.
+type RetentionStep struct {
+	Action string
+	Seq    uint64
+	Before int64 // epoch ms
+	AgeMs  int64
+	Why    string
 }
 
 // Counts say what became of the events of the log so far.

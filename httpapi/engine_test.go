@@ -80,6 +80,15 @@ func (d *double) State(ctx context.Context, minSeq uint64, digest bool) (State, 
 	s := State{AppliedSeq: d.seq, LastSeq: d.seq + 1, LagMs: 3, Counts: Counts{Folded: 5, Duplicates: 4, Rejected: 3, Late: 2, Clamped: 1}}
 	if digest {
 		s.Digest = "abc123"
+		s.Retention = &Retention{
+			PlannedAt: 1_700_000_000_000, Finished: false, Problem: "purge-log: the log does not answer",
+			Kept: []KeptSnapshot{{Seq: 4711, LogTime: 1_700_000_000_001, Why: "it is one of the 2 newest"}},
+			Steps: []RetentionStep{
+				{Action: "purge-log", Seq: 4711, Why: "snapshot 4711, the oldest, has them"},
+				{Action: "drop-history", Before: 1_690_000_000_000, Why: "history is kept for 14 days"},
+				{Action: "lower-max-age", AgeMs: 7_776_000_000, Why: "nothing needs what is older"},
+			},
+		}
 	}
 	return s, nil
 }

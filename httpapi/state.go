@@ -35,8 +35,65 @@ func stateDoc(s State, digest bool) *wire.Writer {
 	doc := new(wire.Writer)
 	doc.Object()
 	stateFields(doc, s, digest)
+	if s.Retention != nil {
+		doc.Name("retention")
+		retentionFields(doc, s.Retention)
+	}
 	doc.End()
 	return doc
+}
+
+func retentionFields(doc *wire.Writer, x *Retention) {
+	doc.Object()
+	doc.Name("plannedAt")
+	doc.Instant(x.PlannedAt)
+	doc.Name("finished")
+	doc.Bool(x.Finished)
+	if x.Problem != "" {
+		doc.Name("problem")
+		doc.String(x.Problem)
+	}
+	doc.Name("kept")
+	doc.Array()
+	for _, k := range x.Kept {
+		doc.Object()
+		doc.Name("seq")
+		doc.Uint(k.Seq)
+		doc.Name("logTime")
+		doc.Instant(k.LogTime)
+		doc.Name("why")
+		doc.String(k.Why)
+		doc.End()
+	}
+	doc.End()
+	doc.Name("steps")
+	doc.Array()
+	for i := range x.Steps {
+		x.Steps[i].fields(doc)
+	}
+	doc.End()
+	doc.End()
+}
+
+func (s *RetentionStep) fields(doc *wire.Writer) {
+	doc.Object()
+	doc.Name("action")
+	doc.String(s.Action)
+	if s.Seq != 0 {
+		doc.Name("seq")
+		doc.Uint(s.Seq)
+	}
+	if s.Before != 0 {
+		doc.Name("before")
+		doc.Instant(s.Before)
+	}
+	if s.AgeMs != 0 {
+		doc.Name("ageMs")
+		doc.Int(s.AgeMs)
+	}
+	doc.Name("why")
+	doc.String(s.Why)
+	doc.End()
 }
 
 func stateFields(doc *wire.Writer, s State, digest bool) {
