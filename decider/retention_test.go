@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 )
@@ -314,4 +316,64 @@ func mustRemove(t *testing.T, path string) {
 	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// keptFor is the settings document with days for which usage is kept.
+func keptFor(days int) *nats.Msg {
+	return configured("quota.config.settings", fmt.Sprintf(`{"values":{"consumptionRetentionDays":{"value":%d,"source":"stored"}}}`, days))
+}
+
+// TestTheBoundFollowsTheSetting: it is raised at once, and not lowered while a snapshot
+// needs what would go; then nothing is deleted, which is said once, counted and shown.
+func TestTheBoundFollowsTheSetting(t *testing.T) {
+	s := &story{oldLog: &oldLog{t: t, dir: t.TempDir()}, state: t.TempDir() + "/state", now: time.Now().UnixMilli(), change: sharing}
+	bound := func() (days int64) {
+		t.Helper()
+		js, err := jetstream.New(s.nc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream, err := js.Stream(t.Context(), events.Stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stream.CachedInfo().Config.MaxAge.Milliseconds() / dayMs
+	}
+	s.start()
+	s.run(func(r *running) {
+		r.changeLog(func(c *jetstream.StreamConfig) { c.MaxAge = 150 * 24 * time.Hour })
+	})
+	s.end()
+	mustRemove(t, s.state)
+	s.at(s.now-100*dayMs, keptFor(200), tokens("k", 1))
+	s.run(func(r *running) {
+		r.storedShared()
+		if x := r.retained(); !x.Finished || bound() != 230 {
+			t.Errorf("the bound is %d days, want 230: %+v", bound(), x)
+		}
+	})
+	s.end()
+	s.at(s.now, keptFor(14))
+	defer func() { s.end() }()
+	s.run(func(r *running) {
+		const why = "max age: 90 days is too short, as snapshot 2 is 100 days old and needs what follows it: set it longer, or remove the snapshot"
+		for range 2 {
+			if x := r.retained(); x.Finished || x.Plan.Steps != nil || x.Error != why {
+				t.Errorf("%+v", x)
+			}
+		}
+		if n := strings.Count(r.said.String(), why); n != 1 || bound() != 230 {
+			t.Errorf("said %d times, and the bound is %d days", n, bound())
+		}
+		if state, err := r.State(r.within(), 0, false); err != nil || state.Retention == nil || state.Retention.Problem != why {
+			t.Errorf("the state shows %+v, %v", state.Retention, err)
+		}
+		if got := r.figure("quotashare_retention_plans_total", "refused"); got < 2 {
+			t.Errorf("%v plans were refused", got)
+		}
+		r.set(plans.ConsumptionRetentionDays, 200)
+		if x := r.retained(); !x.Finished {
+			t.Errorf("the setting is put right: %+v", x)
+		}
+	})
 }

@@ -176,8 +176,10 @@ func (p *Plan) broken(s *Settings, have *Have) error {
 	planned := *have
 	planned.Log.MaxAge = s.MaxAge
 	var faults []error
+	said := make(map[uint64]bool) // one may be here and shared
 	for n := range p.staying(have) {
-		if planned.stranded(n) {
+		if planned.stranded(n) && !said[n.Seq] {
+			said[n.Seq] = true
 			faults = append(faults, fmt.Errorf(
 				"max age: %s is too short, as snapshot %d is %s old and needs what follows it: set it longer, or remove the snapshot",
 				age(s.MaxAge), n.Seq, age(have.Now-n.LogTime),
