@@ -10,7 +10,7 @@ type verdicts struct {
 	state   *projector.State
 	explain bool
 	told    func(*projector.Expected) // nil = nobody wants to know
-	waiting []announced               // of the run
+	holds   []announced               // of the player's own run
 }
 
 // announced is a hold whose verdict the fold was asked for.
@@ -37,10 +37,10 @@ func (p *Player) Expect(explain bool, told func(*projector.Expected)) {
 	}
 }
 
-// expect announces the holds of a message.
-func (v *verdicts) expect(m *events.Message) {
+// announce adds the holds of a message, which the fold will be asked about.
+func (v *verdicts) announce(list []announced, m *events.Message) []announced {
 	if v.told == nil || m.Subject != events.Hold.String() {
-		return
+		return list
 	}
 	for _, it := range events.Decode(m, nil) {
 		if it.Err != nil || it.Event.Kind != events.Hold {
@@ -48,20 +48,25 @@ func (v *verdicts) expect(m *events.Message) {
 		}
 		x := &projector.Expected{ID: it.Event.ID}
 		x.Question.Explain = v.explain
-		if v.state.Expect(x) {
-			v.waiting = append(v.waiting, announced{x, it.Event.APIKeyID, it.Event.RequestID})
-		}
+		list = append(list, announced{x, it.Event.APIKeyID, it.Event.RequestID})
+	}
+	return list
+}
+
+// expect asks about the holds of the run that is folded next. Those of later runs
+// wait: of two holds of one id, each is asked about when it is its turn.
+func (v *verdicts) expect(holds []announced) {
+	for _, a := range holds {
+		v.state.Expect(a.x)
 	}
 }
 
 // settle forgets those that the fold did not take: no verdict will come of a hold
 // that it had seen before. That of a request that waits for room is still to come.
-func (v *verdicts) settle() {
-	for _, a := range v.waiting {
+func (v *verdicts) settle(holds []announced) {
+	for _, a := range holds {
 		if !v.state.Waits(a.apiKeyID, a.requestID) {
 			v.state.Unexpect(a.x)
 		}
 	}
-	clear(v.waiting)
-	v.waiting = v.waiting[:0]
 }
