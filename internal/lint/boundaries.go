@@ -53,6 +53,7 @@ var Boundaries = []Boundary{
 	{"httpapi", words("explanation", "whatif", "events", "plans", "questions", "usage", "wire", "quota"), "a door carries documents and judges nothing"},
 	{"httpapi/openapitest", nil, "it holds a server to its document, and knows neither"},
 	{"ingest", words("events"), "the log stores bytes, and knows of events only the names of their subjects"},
+	{"web", nil, "pages are files, and what is on them the browser asks the API for"},
 	{"config", words("quota"), "configuration is data, and reads no environment"},
 	{"trace", words("quota", "wire"), "a file becomes events; where they go, others know"},
 	{"decider", words(
