@@ -26,7 +26,7 @@ func TestEverythingCanBeGiven(t *testing.T) {
 		NatsAddr: "0.0.0.0:4333", HTTPAddr: ":80", HTTPHosts: " quota.example , other.example,",
 		Sync: "100ms", SaturationThreshold: "0.80", SoftDeprioritizeFactor: "1",
 		ConsumptionRetentionDays: "30", SignalTTL: "1m", HoldTTL: "1h", MaxLag: "1ms",
-		SnapshotInterval: "1h", SnapshotKeep: "1", APIToken: "secret", LogLevel: "debug",
+		SnapshotInterval: "1h", SnapshotKeep: "2", APIToken: "secret", LogLevel: "debug",
 	}.Parse(Default())
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestEverythingCanBeGiven(t *testing.T) {
 		NATSAddr: "0.0.0.0:4333", HTTPAddr: ":80", HTTPHosts: []string{"quota.example", "other.example"},
 		Sync: 100 * time.Millisecond, SaturationThreshold: 800_000, SoftDeprioritizeFactor: 1_000_000,
 		ConsumptionRetentionDays: 30, SignalTTL: time.Minute, HoldTTL: time.Hour, MaxLag: time.Millisecond,
-		SnapshotInterval: time.Hour, SnapshotKeep: 1, APIToken: "secret", LogLevel: slog.LevelDebug,
+		SnapshotInterval: time.Hour, SnapshotKeep: 2, APIToken: "secret", LogLevel: slog.LevelDebug,
 		Given: []Setting{
 			{"saturationThreshold", "0.8"},
 			{"softDeprioritizeFactor", "1"},
@@ -70,7 +70,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
   QUOTA_STORE_NATS_URL (--store-nats-url) is no NATS URL; use nats://host:4222
   QUOTA_NATS_ADDR (--nats-addr) is "here"; use host:port
   QUOTA_HTTP_ADDR (--http-addr) is "0.0.0.0:8480", which other machines can reach; set QUOTA_API_TOKEN, or listen on 127.0.0.1
-  QUOTA_SNAPSHOT_KEEP (--snapshot-keep) "0" is not within 1..1000
+  QUOTA_SNAPSHOT_KEEP (--snapshot-keep) "0" is not within 2..1000
   QUOTA_HOLD_TTL (--hold-ttl) "2h" is not within 1ms..1h0m0s in whole milliseconds
   QUOTA_MAX_LAG (--max-lag) "-1s" is not within 1ms..1h0m0s in whole milliseconds`
 	if err == nil {
@@ -115,6 +115,8 @@ func TestRanges(t *testing.T) {
 		{"sync 0", Text{Sync: "0"}, false},
 		{"sync 1h", Text{Sync: "1h"}, true},
 		{"sync too seldom", Text{Sync: "61m"}, false},
+		{"keep 2", Text{SnapshotKeep: "2"}, true},
+		{"keep 1", Text{SnapshotKeep: "1"}, false},
 		{"keep 1000", Text{SnapshotKeep: "1000"}, true},
 		{"keep 1001", Text{SnapshotKeep: "1001"}, false},
 		{"free port", Text{HTTPAddr: "127.0.0.1:0", NatsAddr: "[::1]:0"}, true},
@@ -155,7 +157,7 @@ func TestValidateSeesWhatWasSetInCode(t *testing.T) {
 	c.DataDir, c.SnapshotKeep = "", -1
 	const want = `the configuration has 2 fault(s):
   QUOTA_DATA_DIR (--data-dir) is empty; name a directory
-  QUOTA_SNAPSHOT_KEEP (--snapshot-keep) is not within 1..1000`
+  QUOTA_SNAPSHOT_KEEP (--snapshot-keep) is not within 2..1000`
 	if err := c.Validate(); err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}

@@ -20,6 +20,7 @@ const (
 	maxLag       = time.Hour
 	maxDuration  = 24 * time.Hour
 	maxRetention = 3650 // days
+	minKeep      = 2    // snapshots: of one alone there is none when it is damaged, and the log forgets what it has
 	maxKeep      = 1000
 )
 
@@ -70,7 +71,7 @@ func (c Config) faults() Faults {
 	f.ratio("saturation-threshold", c.SaturationThreshold)
 	f.ratio("soft-deprioritize-factor", c.SoftDeprioritizeFactor)
 	f.whole("consumption-retention-days", c.ConsumptionRetentionDays, 1, maxRetention)
-	f.whole("snapshot-keep", int64(c.SnapshotKeep), 1, maxKeep)
+	f.whole("snapshot-keep", int64(c.SnapshotKeep), minKeep, maxKeep)
 	f.duration("signal-ttl", c.SignalTTL, maxDuration)
 	f.duration("hold-ttl", c.HoldTTL, maxLease)
 	f.duration("max-lag", c.MaxLag, maxLag)

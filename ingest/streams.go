@@ -21,8 +21,9 @@ const (
 	DecisionsPrefix = "quota.decisions."
 )
 
-// The bounds of what is kept. Retention purges earlier; MaxAge is what holds
-// when nobody runs the purge.
+// The bounds of what is kept. Of the log retention purges earlier, and moves MaxAge
+// with the setting; MaxAge is what holds when nobody runs the purge. What is rejected
+// and what was decided has no other bound.
 const (
 	minKeptDays = 60                  // usage is kept at least this long
 	purgeSlack  = 30 * 24 * time.Hour // so MaxAge never runs before the purge
@@ -140,7 +141,10 @@ func compare(want, have jetstream.StreamConfig) []Difference {
 	check("max messages", unlimited(want.MaxMsgs), unlimited(have.MaxMsgs))
 	check("max messages per subject", unlimited(want.MaxMsgsPerSubject), unlimited(have.MaxMsgsPerSubject))
 	check("max bytes", unlimited(want.MaxBytes), unlimited(have.MaxBytes))
-	check("max age", want.MaxAge, have.MaxAge)
+	// A longer one of the log is what a setting in it asks for: retention moves it.
+	if want.Name != events.Stream || have.MaxAge < want.MaxAge {
+		check("max age", want.MaxAge, have.MaxAge)
+	}
 	check("allow message ttl", want.AllowMsgTTL, have.AllowMsgTTL)
 	check("allow rollup", want.AllowRollup, have.AllowRollup)
 	check("no acknowledgements", want.NoAck, have.NoAck)

@@ -177,3 +177,23 @@ func TestAgeFollowsRetention(t *testing.T) {
 		}
 	}
 }
+
+// TestALongerBoundOfTheLogIsNoDifference: a setting in the log asks for it, which is
+// not known here. Of other streams none does.
+func TestALongerBoundOfTheLogIsNoDifference(t *testing.T) {
+	js := serverWithStreams(t)
+	ctx := deadline(t)
+	longer := Configs(200, 1)
+	if _, err := js.UpdateStream(ctx, longer[0]); err != nil {
+		t.Fatal(err)
+	}
+	if diff, err := EnsureStreams(ctx, js, Configs(14, 1)); len(diff) > 0 || err != nil {
+		t.Errorf("a bound that a setting in the log asked for: %v, %v", diff, err)
+	}
+	if _, err := js.UpdateStream(ctx, longer[1]); err != nil {
+		t.Fatal(err)
+	}
+	if diff, err := EnsureStreams(ctx, js, Configs(14, 1)); len(diff) != 1 || err != nil {
+		t.Errorf("one that no setting asks for: %v, %v", diff, err)
+	}
+}
