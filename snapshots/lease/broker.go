@@ -95,7 +95,7 @@ func (l *Lease) take(ctx context.Context, replaces uint64) error {
 	if err != nil {
 		return err
 	}
-	l.revision, l.seen = revision, 0
+	l.revision = revision
 	l.gain(asked + l.o.Term)
 	return nil
 }

@@ -151,6 +151,9 @@ func TestDamagedObjects(t *testing.T) {
 			if !slices.Equal(list, []uint64{1}) {
 				t.Errorf("the directory has %d", list)
 			}
+			if got := b.listed(); !c.listed && !slices.Equal(got, []uint64{1}) {
+				t.Errorf("listed %d", got)
+			}
 			_, err = b.Fetch(b.ctx(), 2, b.into)
 			if c.listed && !damaged(err) || !c.listed && !errors.Is(err, ErrNone) {
 				t.Errorf("fetch: %v", err)
@@ -203,4 +206,44 @@ func TestAllDamaged(t *testing.T) {
 			t.Errorf("the error does not name %s: %v", snapdir.Name(seq), err)
 		}
 	}
+}
+
+// No more is read than an object says it has, and nothing of one that says it has
+// more than any snapshot.
+func TestNoMoreIsReadThanIsSaid(t *testing.T) {
+	b := newBench(t, broker(t))
+	b.put(1, 3*pieceSize)
+	for _, c := range []struct {
+		size uint64
+		said string
+	}{{10, "longer than its 10 bytes"}, {maxBytes + 1, "more than a snapshot has"}} {
+		b.rename(1, func(o *jetstream.ObjectInfo) { o.Size = c.size })
+		if _, err := b.Fetch(b.ctx(), 1, b.into); !damaged(err) || !strings.Contains(err.Error(), c.said) {
+			t.Errorf("size %d: %v, want %s", c.size, err, c.said)
+		}
+	}
+}
+
+// A directory that cannot be written to is not the object's fault: an older one
+// would fare no better, and the caller is told.
+func TestADirectoryThatTakesNothing(t *testing.T) {
+	b := newBench(t, broker(t))
+	b.put(1, 10)
+	b.put(2, 10)
+	into := snapdir.New(snapdir.Options{Dir: filepath.Join(b.fromPath, snapdir.Name(1), "below-a-file")})
+	if _, err := b.Newest(b.ctx(), into, anyOne); err == nil || errors.Is(err, ErrNone) || b.said.Len() != 0 {
+		t.Errorf("newest: %v, and it said %s", err, b.said.String())
+	}
+}
+
+// What is damaged in the directory is fetched again.
+func TestADamagedFileIsReplaced(t *testing.T) {
+	b := newBench(t, broker(t))
+	b.put(1, 1000)
+	b.damage(1, func(data []byte) []byte { data[len(data)-1]++; return data })
+	_, err := b.Newest(b.ctx(), b.from, anyOne)
+	b.must(err)
+	s, err := b.from.Newest(anyOne)
+	b.must(err)
+	b.must(s.Close())
 }
