@@ -108,7 +108,11 @@ func (s *State) Apply(r *Run) error {
 }
 
 func (s *State) applyMessage(m *events.Message, items []events.Item, ids []identity) error {
+	today := s.logTime / dayMillis
 	s.logTime, s.folding = max(s.logTime, m.Time), m.Seq
+	if s.logTime/dayMillis != today {
+		s.forgetMeters()
+	}
 	s.expireHolds()
 	s.serveBacklogs()
 	var verdict *events.Rejection // of the only item, if this is configuration

@@ -182,9 +182,13 @@ func (c *counters) dropSeries(p *pair, u quota.Unit) {
 // note keeps in mind until when a counter weighed that goes; before its bucket it
 // would have been another.
 func (x *idle) note(c windows.Counter, w quota.Window) {
-	until := max(c.Index*w.Millis(), c.End(w.Millis()))
-	if until > x.weighed {
-		x.weighed, x.weighedNew = until, true
+	x.until(max(c.Index*w.Millis(), c.End(w.Millis())))
+}
+
+// until keeps in mind that something that is gone weighed until then.
+func (x *idle) until(end int64) {
+	if end > x.weighed {
+		x.weighed, x.weighedNew = end, true
 	}
 }
 

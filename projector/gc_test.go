@@ -16,6 +16,7 @@ import (
 	"github.com/quotashare/quotashare/projector/memstore"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/saturation"
 )
 
 // collect runs a whole collection of everything that reads 0, however young.
@@ -391,4 +392,51 @@ func TestOldHistoryIsDropped(t *testing.T) {
 			t.Errorf("rows of %d days, when the loop has dropped all", got)
 		}
 	}))
+}
+
+// TestASilentProviderIsForgotten with what keys used of its window, at the first
+// message of a day of log time; what it says then is the first again.
+func TestASilentProviderIsForgotten(t *testing.T) {
+	midnight := (start/day + 1) * day
+	for _, c := range []struct {
+		at        int64 // of the message that follows a reading at midnight
+		forgotten bool
+	}{
+		{midnight + 61*day - 1, false}, // a millisecond younger
+		{midnight + 61*day, true},
+	} {
+		store := memstore.New()
+		s := load(t, store)
+		fold(t, s, []events.Message{says5h(1, midnight, 7, 0), usageAt(2, midnight, "")}, 1)
+		cut(t, s, store)
+		if n := records(t, store, 'M') + records(t, store, 'K'); n != 2 {
+			t.Fatalf("%d records of a meter with a row", n)
+		}
+		fold(t, s, []events.Message{usageAt(3, c.at, "")}, 1)
+		cut(t, s, store)
+		want := 2
+		if c.forgotten {
+			want = 0
+		}
+		if n := records(t, store, 'M') + records(t, store, 'K'); n != want || len(s.Meters()) != want/2 {
+			t.Errorf("%d ms later there are %d records and %d meters", c.at-midnight, n, len(s.Meters()))
+		}
+		if got := len(s.Signals(0)); got != want/2 {
+			t.Errorf("%d signals are shown", got)
+		}
+		fold(t, s, []events.Message{says5h(4, c.at, 9, 0), usageAt(5, c.at, "")}, 1)
+		again := finish(t, s, store)
+		if got := s.Counts().ByOutcome[saturation.First]; (got == 2) != c.forgotten {
+			t.Errorf("%d readings were the first", got)
+		}
+		if d, err := load(t, store).Digest(); err != nil || d != again.Digest {
+			t.Errorf("after a restart the digest is %x, %v, want %x", d, err, again.Digest)
+		}
+	}
+	// In the middle of a day nothing is forgotten: a replay would have to know the instant.
+	s := load(t, memstore.New())
+	fold(t, s, []events.Message{says5h(1, midnight+1, 7, 0), usageAt(2, midnight+61*day, ""), usageAt(3, midnight+62*day-1, "")}, 1)
+	if len(s.Meters()) != 1 {
+		t.Error("it is forgotten in the middle of a day")
+	}
 }

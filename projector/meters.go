@@ -19,13 +19,13 @@ type meter struct {
 	window quota.Window // quota.Rate too
 	scope  ref          // in names; 0 = all models
 	id     string       // of the scope, in lower case: the names of its models have it in them
-	gone   bool         // gave its place to another scope; the next cut deletes its record
+	gone   bool         // gave its place to another scope, or is forgotten; the next cut deletes it
 }
 
 // meters are all meters of a state. There are a few for each connection whose
 // provider speaks, however many keys it has, so these may be pointers.
 type meters struct {
-	byConn [][]*meter // by connection.meters - 1; each by window, then scope
+	byConn [][]*meter // by connection.meters - 1; each by window, then scope; empty when all are forgotten
 	dirty  []*meter   // changed since the last cut
 }
 
@@ -160,9 +160,38 @@ func (s *State) roomFor(conn ref, w quota.Window, scope string) bool {
 // heard is when the provider last spoke of the window, be it of another cycle.
 func (m *meter) heard() int64 { return max(m.Observed, m.Other.Observed) }
 
-// dropMeter has the next cut delete the meter, which has no rows as it has a scope.
-// It stands on the list before any later meter of its name, so that one's record
-// is written after.
+// meterLife is how long a meter is kept after the provider spoke of its window last:
+// a day more than twice the longest, which is how far ahead a reset may lie, so that
+// nothing of it stands when it is forgotten. It is a constant of the rules.
+const meterLife = 2*30*dayMillis + dayMillis
+
+// forgetMeters drops the meters whose providers are silent for that long, with what
+// keys used of them since. It is done at the first message of each day of log time,
+// because it changes what the next reading is taken for: a replay must do it there too.
+func (s *State) forgetMeters() {
+	for i, list := range s.meters.byConn {
+		if !slices.ContainsFunc(list, s.isForgotten) {
+			continue
+		}
+		conn := list[0].conn
+		s.meters.byConn[i] = slices.DeleteFunc(list, func(m *meter) bool {
+			if !s.isForgotten(m) {
+				return false
+			}
+			s.counters.idle.until(max(m.heard(), m.PartsUntil(), m.Remembered(0).ResetAt))
+			s.dropMeter(m)
+			return true
+		})
+		if len(s.meters.byConn[i]) == 0 {
+			s.conn(conn).meters = 0 // as after a restart
+		}
+	}
+}
+
+func (s *State) isForgotten(m *meter) bool { return s.logTime-m.heard() >= meterLife }
+
+// dropMeter has the next cut delete the meter with its rows. It stands on the list
+// before any later meter of its name, so that one's records are written after.
 func (s *State) dropMeter(m *meter) {
 	m.gone = true
 	if !m.Changed() {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/quotashare/quotashare/quota"
@@ -12,9 +13,16 @@ import (
 
 // cutMeters writes the meters that changed, and of their rows those that did.
 // The rows of cycles that are over go as one range, however many keys had one.
-// Those that gave way are deleted.
+// Those that are gone are deleted.
 func (s *State) cutMeters(b Batch) (err error) {
 	for _, m := range s.meters.dirty {
+		if m.gone {
+			err = errors.Join(
+				err, b.Delete(appendMeterKey(nil, tagMeter, m)),
+				b.DeleteRange(appendMeterCycle(nil, m, 0), appendMeterCycle(nil, m, math.MaxUint64)),
+			)
+			continue
+		}
 		if from, to := m.Dropped(); from < to {
 			err = errors.Join(err, b.DeleteRange(appendMeterCycle(nil, m, from), appendMeterCycle(nil, m, to)))
 		}
@@ -24,10 +32,6 @@ func (s *State) cutMeters(b Batch) (err error) {
 			err = errors.Join(err, b.Set(s.keyBuf, s.valBuf))
 		})
 		s.keyBuf = appendMeterKey(s.keyBuf[:0], tagMeter, m)
-		if m.gone {
-			err = errors.Join(err, b.Delete(s.keyBuf))
-			continue
-		}
 		s.valBuf = m.Head.Append(s.valBuf[:0])
 		err = errors.Join(err, b.Set(s.keyBuf, s.valBuf))
 	}
@@ -110,7 +114,7 @@ func (s *State) loadMeterRow(key, value []byte) error {
 // and of each the rows of the open cycle and then of the next, in the order of
 // keys. Which number a cycle has is the store's: it is left out.
 func (s *State) digestMeters(w *digester) {
-	lists := slices.Clone(s.meters.byConn)
+	lists := slices.DeleteFunc(slices.Clone(s.meters.byConn), func(list []*meter) bool { return len(list) == 0 })
 	slices.SortFunc(lists, func(a, b []*meter) int { return s.conns.compare(a[0].conn, b[0].conn) })
 	for _, list := range lists {
 		for _, m := range list {

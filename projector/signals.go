@@ -30,6 +30,9 @@ func (s *State) signalsAt(i int, clock int64, list []usage.Signal) ([]usage.Sign
 		return list, false
 	}
 	meters := s.meters.byConn[i]
+	if len(meters) == 0 {
+		return list, true // all are forgotten
+	}
 	conn := meters[0].conn
 	d := s.dialOf(conn, s.conns.id(conn), s.providerOf(conn), max(clock, s.logTime))
 	for _, m := range meters {

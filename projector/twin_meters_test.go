@@ -19,6 +19,8 @@ type step struct {
 	at   int64
 	said *events.Reading
 	held bool // a request was in flight on the connection
+	// A day of log time began: providers that were silent for long are forgotten.
+	newDay int64
 
 	key    string
 	cost   quota.Amounts
@@ -71,19 +73,26 @@ func (w *twin) meters() map[projector.MeterName]projector.MeterState {
 	for i := range w.steps {
 		if r := w.steps[i].said; r != nil {
 			name := projector.MeterName{Connection: w.steps[i].conn, Window: r.Window, Scope: r.Scope}
-			if _, made := all[name]; !made {
-				all[name] = w.meter(name)
+			if _, made := all[name]; made {
+				continue
+			}
+			if m, known := w.meter(name); known {
+				all[name] = m
 			}
 		}
 	}
 	return all
 }
 
-func (w *twin) meter(name projector.MeterName) projector.MeterState {
+func (w *twin) meter(name projector.MeterName) (_ projector.MeterState, known bool) {
 	m, keys, names := saturation.NewMeter(name.Window), map[string]uint32{}, []string{""}
 	for i := range w.steps {
 		x := &w.steps[i]
 		switch {
+		case x.newDay != 0:
+			if max(m.Observed, m.Other.Observed) <= x.newDay-61*day {
+				m = saturation.NewMeter(name.Window)
+			}
 		case x.conn != name.Connection:
 		case x.said == nil:
 			if name.Scope != "" {
@@ -101,7 +110,7 @@ func (w *twin) meter(name projector.MeterName) projector.MeterState {
 			}
 		}
 	}
-	return projector.StateOf(m, func(key uint32) string { return names[key] })
+	return projector.StateOf(m, func(key uint32) string { return names[key] }), m.Number != 0
 }
 
 func (w *twin) compareMeters(t *rapid.T, s *projector.State) {

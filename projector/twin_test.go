@@ -60,6 +60,9 @@ type takenID struct {
 }
 
 func (w *twin) apply(m events.Message) {
+	if m.Time/day > w.logTime/day {
+		w.steps = append(w.steps, step{newDay: m.Time})
+	}
 	w.logTime = max(w.logTime, m.Time)
 	w.counts.Messages++
 	w.expireHolds()
