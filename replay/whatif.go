@@ -109,6 +109,9 @@ func (w *whatIf) place(ctx context.Context) error {
 	if w.made.To, err = w.end(ctx, last); err != nil {
 		return err
 	}
+	if w.made.To < first {
+		return refuse("to", "is before the log begins, which is with message %d", first)
+	}
 	if w.made.From, err = w.start(ctx); err != nil {
 		return err
 	}
@@ -309,7 +312,7 @@ func (w *whatIf) report() *whatif.Report {
 	w.made.Pools = w.capacities()
 	for i, s := range w.sides {
 		for _, h := range w.holds {
-			if h.sides[i] == nil {
+			if s.p.State().Waits(h.event.APIKeyID, h.event.RequestID) {
 				w.made.Asked.Waiting[i]++
 			}
 		}
