@@ -59,6 +59,10 @@ func newSnapshotKeeper(e *Engine) *snapshotKeeper {
 // errNoSnapshots says that this program was not told where to keep any.
 var errNoSnapshots = httpapi.Refuse(httpapi.ErrConflict, "snapshots: none are kept here: this program was given no directory for them")
 
+// askPatience is how long one that is asked for waits for those before it, or for a
+// projection that can be kept.
+const askPatience = 30 * time.Second
+
 // ask has one taken of the projection under way.
 func (k *snapshotKeeper) ask(ctx context.Context) (takenSnapshot, error) {
 	if k.dir == nil {
@@ -67,6 +71,8 @@ func (k *snapshotKeeper) ask(ctx context.Context) (takenSnapshot, error) {
 	answer := make(chan takenSnapshot, 1)
 	select {
 	case k.asked <- answer:
+	case <-time.After(askPatience):
+		return takenSnapshot{}, errNoState
 	case <-ctx.Done():
 		return takenSnapshot{}, ctx.Err()
 	}
@@ -94,7 +100,7 @@ func (k *snapshotKeeper) run(ctx context.Context, p *projection) error {
 		case answer = <-k.asked:
 		case <-tick.C:
 			tick.Reset(k.interval())
-			if p.loop.Applied() <= last.Seq {
+			if p.loop.Applied() == last.Seq {
 				continue
 			}
 		case <-ctx.Done():
@@ -143,7 +149,7 @@ func (k *snapshotKeeper) newest() (h snapshots.Header) {
 		k.e.o.Log.Warn("cannot list the snapshots", "dir", k.e.o.SnapshotDir, "err", err)
 	}
 	for _, seq := range list {
-		if h, err := k.dir.Header(seq); err == nil && projected.Fits(h) {
+		if h, ok := k.usable(seq); ok {
 			return h
 		}
 	}
@@ -152,6 +158,7 @@ func (k *snapshotKeeper) newest() (h snapshots.Header) {
 
 // take takes one of everything that is folded.
 func (k *snapshotKeeper) take(ctx context.Context, p *projection) (got takenSnapshot) {
+	k.sortOut(ctx)
 	began := time.Now()
 	got.header, got.sum, got.err = projected.Save(ctx, k.dir, flushed{ctx, p})
 	took := time.Since(began)
@@ -162,6 +169,7 @@ func (k *snapshotKeeper) take(ctx context.Context, p *projection) (got takenSnap
 		if k.shared != nil {
 			k.shared.saved(got.header)
 		}
+		k.tidy()
 	case ctx.Err() == nil && !errors.Is(got.err, projected.ErrNothing):
 		k.figures.failed.Add(1)
 		k.e.o.Log.Error("no snapshot could be taken; the state goes on without", "err", got.err)

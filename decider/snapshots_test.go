@@ -250,3 +250,32 @@ func TestAStoreTheLogHasLeftBehind(t *testing.T) {
 		}
 	}
 }
+
+// TestSnapshotsOfAnotherLogDoNotStandInTheWay: their sequences are the highest, and
+// those of this log are taken, counted as the newest, and in the end alone.
+func TestSnapshotsOfAnotherLogDoNotStandInTheWay(t *testing.T) {
+	dir := t.TempDir()
+	before := start(t, startLog(t, t.TempDir()), dir+"/state", keeping)
+	before.usage(8)
+	high := before.snapshot()
+	before.stop()
+	r := start(t, startLog(t, t.TempDir()), dir+"/state", func(e *Engine) {
+		e.o.SnapshotInterval, e.o.SnapshotKeep = time.Millisecond, 3
+		keeping(e)
+	})
+	for range 3 {
+		list, err := r.Snapshots(r.within())
+		if err != nil || len(list) == 0 || list[0].Seq != high.Seq || !strings.HasPrefix(list[0].Problem, ofAnother) {
+			t.Fatalf("the list is %+v, %v", list, err)
+		}
+		seq := r.usage(1)
+		r.awaitSaid(fmt.Sprintf("took a snapshot\" seq=%d ", seq))
+		if got := r.snapshots.newest().Seq; got != seq {
+			t.Errorf("the newest is %d, want %d", got, seq)
+		}
+	}
+	r.awaitSaid(fmt.Sprintf("of no use any more\" seq=%d", high.Seq))
+	if list, err := r.Snapshots(r.within()); err != nil || len(list) != 3 || list[0].Seq != 3 || list[2].Seq != 1 {
+		t.Errorf("in the end the list is %+v, %v", list, err)
+	}
+}

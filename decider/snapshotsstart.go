@@ -28,6 +28,9 @@ func (k *snapshotKeeper) load(ctx context.Context, store projector.Store) (*proj
 	if err != nil {
 		return nil, err
 	}
+	if k.dir != nil {
+		k.sortOut(ctx)
+	}
 	if ok && k.overtaken(ctx, pos) {
 		return nil, errOvertaken
 	}

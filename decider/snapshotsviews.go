@@ -62,7 +62,9 @@ func (k *snapshotKeeper) view(seq uint64) httpapi.Snapshot {
 	case !projected.Fits(h):
 		v.Problem = fmt.Sprintf("it was folded by rules version %d, and this program has %d", h.Rules, projector.RulesVersion)
 	case k.refused.has(h):
-		v.Problem = "it did not become a state that goes on with the log"
+		v.Problem = "it is of another log, or did not become a state"
+	case k.dir.Damaged(seq):
+		v.Problem = snapshots.ErrDamaged.Error()
 	}
 	return v
 }

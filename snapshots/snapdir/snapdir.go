@@ -202,6 +202,13 @@ func (d *Dir) forget(name string) {
 	delete(d.said, name)
 }
 
+// Damaged reports whether somebody found a snapshot to be of no use, by way of Newest.
+func (d *Dir) Damaged(seq uint64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.said[nameOf(seq)]
+}
+
 // say tells of a file that cannot be used, the first time.
 func (d *Dir) say(name string, err error) {
 	d.mu.Lock()
