@@ -37,6 +37,9 @@ type Verification struct {
 	From, To uint64
 	Began    uint64 // sequence of the snapshot that it began with; 0 = with the first message
 	Missing  Missing
+	// Beyond is the highest sequence that a row names and the log never had, 0 = none:
+	// the rows are of another log, or the log was rolled back.
+	Beyond   uint64
 	Messages uint64 // folded for it
 	Rows     RowCounts
 	Holds    HoldCounts
@@ -163,7 +166,8 @@ func (a *auditor) open(ctx context.Context, notAfter uint64) error {
 	a.p = p
 	a.made.Began = p.Began().Seq
 	a.at = p.Began().Seq
-	a.verdicts, a.waiting = make(map[string]*projector.Expected), make(map[string]*questions.Question)
+	a.verdicts = make(map[string]*projector.Expected)
+	a.holds, a.waiting = make(map[string]*questions.Question), make(map[string]*questions.Question)
 	p.State().Locals = new(projector.Locals)
 	p.Expect(false, func(x *projector.Expected) { a.verdicts[x.ID] = x })
 	return nil

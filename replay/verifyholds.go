@@ -17,7 +17,7 @@ import (
 func (a *auditor) step(ctx context.Context, m *events.Message) error {
 	seq := m.Seq
 	clear(a.verdicts)
-	a.holds = make(map[string]*questions.Question)
+	clear(a.holds)
 	s := a.p.State()
 	before := s.Counts().Holds
 	a.second.judge(a, m)
@@ -151,11 +151,11 @@ func (a *auditor) view(x *opinion, now int64, seq uint64) {
 	} else {
 		s.Gather([]questions.Question{x.question}, now, a.asked[:])
 	}
-	x.reply = a.made1(x, &a.asked[0], &a.route, seq)
+	x.reply = a.answer(x, &a.asked[0], &a.route, seq)
 }
 
-// made1 is the answer to a hold's question.
-func (a *auditor) made1(x *opinion, asked *projector.Asked, to *projector.Route, seq uint64) (r questions.Reply) {
+// answer is that to a hold's question.
+func (a *auditor) answer(x *opinion, asked *projector.Asked, to *projector.Route, seq uint64) (r questions.Reply) {
 	r.Reset()
 	r.DecisionID = x.id
 	answers.Make(&x.question, asked, to, &r, &answers.View{Seq: seq, Folded: true}, nil, &a.scratch)
@@ -195,7 +195,7 @@ func (a *auditor) hold(x *opinion, v *projector.Expected, alone bool) {
 		a.made.Holds.Alone++
 		return
 	}
-	folded := a.made1(x, &v.Asked, &v.Route, v.Seq)
+	folded := a.answer(x, &v.Asked, &v.Route, v.Seq)
 	fields := differing(&folded, &x.reply)
 	if !slices.Equal(folded.Candidates, x.reply.Candidates) {
 		fields = append(fields, FieldDifference{"candidates", valueOf(&folded, "candidates"), valueOf(&x.reply, "candidates")})

@@ -5,8 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
 
 // audit goes through a log; before is called with the state before its first message.
@@ -97,5 +100,24 @@ func TestAViewThatDisagreesIsFound(t *testing.T) {
 	wrong, list = audit(t, r.log, phantom("d", quota.Amounts{quota.Requests: 9_000_000}))
 	if n := len(list); n == 0 || list[n-1].Fields[0] != (FieldDifference{"decision", "waits for room", "global-saturated"}) {
 		t.Errorf("a wait: %+v %+v", wrong.Holds, list)
+	}
+}
+
+// TestTheMessageOfASnapshotIsNotJudgedAgain: a verdict that was given in it cannot be
+// derived from the state after it. It is not called wrong.
+func TestTheMessageOfASnapshotIsNotJudgedAgain(t *testing.T) {
+	r := newRig(t)
+	list := r.everything()
+	dir := snapdir.New(snapdir.Options{Dir: t.TempDir()})
+	r.snapshot(dir, list[:9])
+	s, err := r.js.Stream(t.Context(), events.Stream)
+	r.must(err)
+	r.must(s.DeleteMsg(t.Context(), 5))
+	row := questions.Record{Index: 0, Count: 1, Process: "p", Time: list[8].Time, Question: questions.Question{APIKeyID: "a", ConnectionID: "c", Reserve: true, RequestID: "r", MaxWaitMs: -1}}
+	row.Reply = questions.Reply{DecisionID: "h", Reason: "ok", HTTPStatus: 200, AsOf: questions.AsOf{Seq: 9, Time: list[8].Time}}
+	v, err := Verify(r.within(), VerifyOptions{Options: Options{Log: r.log, Store: inMemory, Start: LocalStart(dir)}, Rows: &memory{rows: []questions.Record{row}}})
+	r.must(err)
+	if v.Began != 9 || v.Rows.Unproved != 1 || v.Differs() {
+		t.Errorf("%+v", v)
 	}
 }

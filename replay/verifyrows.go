@@ -27,13 +27,14 @@ func (a *auditor) sort(ctx context.Context) (s *sortedRows, err error) {
 	if a.o.Rows == nil {
 		return s, nil
 	}
-	b, n, key := store.NewBatch(), uint64(0), []byte(nil)
+	b, n, key, highest := store.NewBatch(), uint64(0), []byte(nil), uint64(0)
 	err = a.o.Rows.Each(ctx, func(c *questions.Record) error {
-		if seq := c.Reply.AsOf.Seq; seq < a.o.From || seq > a.o.To {
+		seq := c.Reply.AsOf.Seq
+		if highest = max(highest, seq); seq < a.o.From || seq > a.o.To {
 			return nil
 		}
 		n++
-		key = binary.BigEndian.AppendUint64(key[:0], c.Reply.AsOf.Seq)
+		key = binary.BigEndian.AppendUint64(key[:0], seq)
 		key = binary.BigEndian.AppendUint64(key, n)
 		if err := b.Set(key, c.AppendJSON(nil)); err != nil || n%mostRows != 0 {
 			return err
@@ -43,12 +44,22 @@ func (a *auditor) sort(ctx context.Context) (s *sortedRows, err error) {
 		return err
 	})
 	if err == nil {
-		err = store.Commit(b)
+		err = errors.Join(store.Commit(b), a.beyond(ctx, highest))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("decisions: %w", err), store.Close())
 	}
 	return s, nil
+}
+
+// beyond notes a row that names what the log has not. An engine that runs may have
+// answered from newer messages meanwhile, so the log is asked again.
+func (a *auditor) beyond(ctx context.Context, seq uint64) error {
+	_, last, err := a.o.Log.Bounds(ctx)
+	if seq > last {
+		a.made.Beyond = seq
+	}
+	return err
 }
 
 // each goes through the rows.
@@ -83,6 +94,8 @@ func (a *auditor) row(ctx context.Context, c *questions.Record) error {
 		n.Same++
 	case a.untold && c.Question.Routed() && !verdict:
 		n.Unproved++ // it may be of one that waited since before the snapshot
+	case c.Question.Reserve && a.p.Began().Seq == c.Reply.AsOf.Seq:
+		n.Unproved++ // the verdict of the message that the snapshot is of is not in it
 	default:
 		n.Different++
 		a.tell(&Difference{

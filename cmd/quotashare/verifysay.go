@@ -88,6 +88,7 @@ type verificationView struct {
 	Missing      uint64            `json:"missing"`
 	MissingFirst uint64            `json:"missingFrom,omitempty"`
 	MissingLast  uint64            `json:"missingTo,omitempty"`
+	Beyond       uint64            `json:"beyond,omitempty"`
 	Decisions    replay.RowCounts  `json:"decisions"`
 	Holds        replay.HoldCounts `json:"holds"`
 }
@@ -100,7 +101,7 @@ func (x *differences) result(v *replay.Verification, took time.Duration) error {
 	if x.asJSON {
 		return json.NewEncoder(x.w).Encode(verificationView{
 			From: v.From, To: v.To, Began: v.Began, Messages: v.Messages, Ms: took.Milliseconds(), PerSecond: perSecond(v.Messages, took),
-			Missing: v.Missing.Count, MissingFirst: v.Missing.First, MissingLast: v.Missing.Last, Decisions: v.Rows, Holds: v.Holds,
+			Missing: v.Missing.Count, MissingFirst: v.Missing.First, MissingLast: v.Missing.Last, Beyond: v.Beyond, Decisions: v.Rows, Holds: v.Holds,
 		})
 	}
 	if x.unsaid > 0 {
@@ -131,6 +132,7 @@ func (x *differences) notes(v *replay.Verification, took time.Duration) {
 	say(v.Rows.Unproved, "%d decisions are of what the log does not have any more")
 	say(v.Holds.Alone, "%d verdicts are the fold's alone: something happened between the message before and their place")
 	say(v.Holds.Waiting, "%d holds waited for room")
+	say(v.Beyond, "decisions name messages up to %d, which the log never had: they are of another log, or it was rolled back")
 	if m := v.Missing; m.Count > 0 {
 		fmt.Fprintf(x.w, "the log lacks %d of the messages %d to %d\n", m.Count, m.First, m.Last)
 	}
