@@ -1,0 +1,22 @@
+/** Percentages, each of which says of what. */
+import type { Amount } from "../api/json";
+import { nbsp } from "./amount";
+import { compare, cut, grouped, percentOf } from "./decimal";
+
+/** "82.6 %". Cut off, not rounded; what is more than nothing never reads as 0. */
+export function percentFigure(percent: Amount): string {
+  const shown = cut(percent, 1);
+  if (shown === "0" && compare(percent, 0) > 0) return `under${nbsp}0.1${nbsp}%`;
+  return `${grouped(shown).replace("-", "−")}${nbsp}%`;
+}
+
+/** "82.6 % of the limit", "132 % of the limit"; "limit not known" for null. */
+export function percent(value: Amount | null, of: string, unknown = "limit not known"): string {
+  return value === null ? unknown : `${percentFigure(value)} of ${of}`;
+}
+
+/** part in percent of whole: "40 % of its share"; unknown when there is no whole. */
+export function portion(part: Amount, whole: Amount | null, of: string, unknown = "limit not known"): string {
+  // Five decimals tell "under 0.1 %" from nothing.
+  return percent(whole === null ? null : percentOf(part, whole, 5), of, unknown);
+}
