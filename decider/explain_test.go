@@ -225,3 +225,58 @@ func TestAuditsAreMadeOneAtATimeAndGiveWay(t *testing.T) {
 		t.Errorf("giving way goes on: %v", err)
 	}
 }
+
+// A request that waited for room has its answer from the fold that let it pass. A
+// snapshot in between does not know who asked, so it is not begun with.
+func TestAWaitThatEndedIsExplained(t *testing.T) {
+	h := startPast(t)
+	q := questions.Question{APIKeyID: "alice", Pool: "p", Reserve: true, MaxWaitMs: 20_000, Explain: true, Estimate: quota.Amounts{quota.Requests: 1000}}
+	h.must(errorOf(h.ChangePool(h.within(), "p", func(now *plans.Pool) (*plans.Pool, error) {
+		next := *now
+		next.Connections = []plans.Connection{{ConnectionID: "c", Weight: 100, MaxConcurrent: 1}}
+		return &next, nil
+	}, httpapi.Meta{})))
+	q.RequestID = "first"
+	if r := h.answer(q); r.ConnectionID != "c" {
+		t.Fatalf("answered %+v", r)
+	}
+	later := make(chan questions.Reply, 1)
+	second := q
+	second.APIKeyID, second.RequestID = "bob", "second"
+	go func() { later <- h.answer(second) }()
+	h.awaitQueue("bob:1")
+	h.must(errorOf(h.Snapshot(h.within())))
+	h.publish("quota.consumption", `{"apiKeyId":"carol","connectionId":"d"}`)
+	h.release("alice", "first")
+	r := await(t, later, "the place")
+	x := h.explained(&httpapi.ExplainQuery{DecisionID: r.DecisionID, Top: 3})
+	if diff := cmp.Diff(asSent(&r), asSent(&x.Reply)); diff != "" || r.ConnectionID != "c" || len(x.Differs) > 0 || x.Replay.Snapshot != 0 {
+		t.Errorf("from snapshot %d, differs %v (-live +explained):\n%s", x.Replay.Snapshot, x.Differs, diff)
+	}
+}
+
+// An audit waits while the fold has messages to fold, and not for ever.
+func TestAnAuditGivesWayToTheFold(t *testing.T) {
+	h := startPast(t)
+	fold := h.paused()
+	seq, err := h.Publish(h.within(), "quota.consumption", "", []byte(`{"apiKeyId":"alice","connectionId":"c"}`))
+	h.must(err)
+	loop := h.current.Load().loop
+	for ctx := h.within(); !loop.Busy(); {
+		if err := ctx.Err(); err != nil {
+			t.Fatalf("the message never came: %v", err)
+		}
+	}
+	began := time.Now()
+	h.must(h.audits.giveWay(h.within()))
+	if took := time.Since(began); took < giveWayFor {
+		t.Errorf("it gave way for %s", took)
+	}
+	fold()
+	h.must(errorOf(h.State(h.within(), seq, false)))
+	for ctx := h.within(); loop.Busy(); {
+		if err := ctx.Err(); err != nil {
+			t.Fatalf("it is busy for ever: %v", err)
+		}
+	}
+}

@@ -132,6 +132,12 @@ func (s *search) read(ctx context.Context) error {
 	for _, l := range s.lines {
 		from = min(from, l.From)
 	}
+	// What the state has forgotten the ids of is told apart by what came before it. Of
+	// an id that came three times, so far apart that the first is not seen, the last
+	// may be taken for the second again.
+	if from < s.at-projector.Horizon {
+		from -= projector.Horizon
+	}
 	// An event may stand so much later than the message that brought it.
 	before, err := s.o.Log.SeqAt(ctx, from-projector.MaxAhead-1)
 	if err != nil || before >= s.seq {
@@ -240,7 +246,9 @@ func (s *search) counted(it *events.Item) (bool, error) {
 		_, twice := s.seen[id]
 		s.seen[id] = struct{}{}
 		return !twice, nil
-	case known || now-s.logTime < projector.Horizon:
+	case known && at-s.logTime < projector.Horizon: // else it was taken again after it was forgotten
+		return false, nil
+	case !known && now-s.logTime < projector.Horizon: // rejected
 		return false, nil
 	}
 	before, twice := s.old[id]
