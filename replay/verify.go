@@ -175,56 +175,73 @@ func (a *auditor) open(ctx context.Context, notAfter uint64) error {
 
 // to goes on with the fold to a message and with it.
 func (a *auditor) to(ctx context.Context, seq uint64) error {
-	if err := a.skip(ctx, seq); err != nil {
+	if err := a.skip(ctx); err != nil {
 		return err
 	}
-	for a.at < seq {
+	for lost := uint64(0); ; {
+		if now := a.p.Missing().Count; now != lost {
+			lost = now // another one begins with nothing missing
+			if err := a.rebase(ctx, seq); err != nil {
+				return err
+			}
+		}
+		if a.at >= seq {
+			return nil
+		}
 		m, err := a.p.Peek(ctx)
-		if seq := min(seq, a.p.End()); errors.Is(err, io.EOF) || err == nil && m.Seq > seq {
+		if errors.Is(err, io.EOF) || err == nil && m.Seq > seq {
 			a.at = seq
-			return a.p.To(ctx, seq)
+			return a.p.To(ctx, min(seq, a.p.End()))
+		}
+		if err == nil {
+			err = a.step(ctx, m)
 		}
 		if err != nil {
 			return err
 		}
-		if err := a.step(ctx, m); err != nil {
-			return err
-		}
 	}
+}
+
+// skip folds what is before the range.
+func (a *auditor) skip(ctx context.Context) error {
+	if a.at+1 >= a.o.From {
+		return nil
+	}
+	before := messages(a.p)
+	if err := a.p.To(ctx, a.o.From-1); err != nil {
+		return err
+	}
+	a.made.Messages += messages(a.p) - before
+	a.at = a.o.From - 1
+	clear(a.verdicts)
 	return nil
 }
 
-// skip folds what is before the range, and begins anew behind what is missing when
-// there is a snapshot of it.
-func (a *auditor) skip(ctx context.Context, seq uint64) error {
-	before := messages(a.p)
-	if a.at+1 < a.o.From {
-		if err := a.p.To(ctx, a.o.From-1); err != nil {
-			return err
-		}
-		a.at = a.o.From - 1
-		clear(a.verdicts)
-	}
-	a.made.Messages += messages(a.p) - before
+// rebase begins anew with the newest snapshot that has what is missing, up to that
+// sequence, when there is one.
+func (a *auditor) rebase(ctx context.Context, seq uint64) error {
 	lost := a.p.Missing()
 	for i := len(a.headers) - 1; i >= 0 && lost.Count > 0; i-- {
-		if at := a.headers[i].Seq; at <= seq && at > a.at && at >= lost.Last {
-			return a.reopen(ctx, at)
+		if at := a.headers[i].Seq; at > seq || at < a.at || at < lost.Last {
+			continue
+		}
+		if done, err := a.reopen(ctx, a.headers[i].Seq); done || err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // reopen begins anew with a snapshot; when it is of no use all stays.
-func (a *auditor) reopen(ctx context.Context, seq uint64) error {
+func (a *auditor) reopen(ctx context.Context, seq uint64) (done bool, err error) {
 	old, at, began := a.p, a.at, a.made.Began
 	if err := a.open(ctx, seq); err != nil {
-		return err
+		return false, err
 	}
 	if a.p.Began().Seq == seq {
-		return old.Close()
+		return true, old.Close()
 	}
 	unusable := a.p
 	a.p, a.at, a.made.Began = old, at, began
-	return unusable.Close()
+	return false, unusable.Close()
 }
