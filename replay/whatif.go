@@ -93,8 +93,9 @@ type whatIf struct {
 	// decided are those whose verdict is new on some side.
 	decided []*holding
 	partly  partly
-	refused map[string]bool // ids of holds that waited, and were refused by the newest message
-	set     map[string]bool // subjects of the documents that are tried
+	refused map[string]bool   // ids of holds that waited, and were refused by the newest message
+	set     map[string]bool   // subjects of the documents that are tried
+	absent  map[string]string // pools to be without that there are not yet: their ids by subject
 }
 
 // place finds the range.
@@ -255,6 +256,7 @@ func (w *whatIf) step(ctx context.Context, m events.Message) error {
 	}
 	if w.set[m.Subject] {
 		*next = nothing(&m)
+		delete(w.absent, m.Subject)
 	}
 	if err := after.p.Step(ctx); err != nil {
 		return err
@@ -317,6 +319,9 @@ func (w *whatIf) report() *whatif.Report {
 			}
 		}
 		_, w.made.ToAt = s.p.State().At()
+	}
+	for _, subject := range slices.Sorted(maps.Keys(w.absent)) {
+		w.note("withoutPools: there was no pool %q, so to be without it changes nothing", w.absent[subject])
 	}
 	p := w.sides[whatif.Before].p
 	lost := p.Missing()

@@ -58,9 +58,10 @@ func (w *whatIf) checkPools() error {
 			stay[c.ConnectionID] = p.Doc.ID
 		}
 	}
-	for i, id := range w.t.Without {
+	w.absent = make(map[string]string)
+	for _, id := range w.t.Without {
 		if !known[id] {
-			faults.Add(fmt.Sprintf("withoutPools[%d]", i), fmt.Sprintf("is %s, and there was no such pool where the range begins", wire.Show(id)))
+			w.absent[events.ConfigPool.Subject(id)] = id // it may come in the range
 		}
 	}
 	for i, p := range w.t.Pools {

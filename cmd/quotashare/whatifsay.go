@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/quotashare/quotashare/cmd/quotashare/internal/configfile"
 	"github.com/quotashare/quotashare/quota"
@@ -28,7 +29,10 @@ func sayWhatIf(w io.Writer, r *whatif.Report, changed bool) error {
 	}
 	sayAsked(w, &r.Asked)
 	for _, n := range r.Notes {
-		fmt.Fprintf(w, "note: %s\n", configfile.Show(n))
+		if strings.ContainsFunc(n, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			n = strconv.Quote(n) // it has names that others gave
+		}
+		fmt.Fprintf(w, "note: %s\n", n)
 	}
 	return nil
 }
