@@ -377,3 +377,50 @@ func TestTheBoundFollowsTheSetting(t *testing.T) {
 		}
 	})
 }
+
+// TestWithoutTheLeaseTheLogIsLeft, and all else is done.
+func TestWithoutTheLeaseTheLogIsLeft(t *testing.T) {
+	s := tell(t)
+	defer func() { s.end() }()
+	s.change = func(e *Engine) { keeping(e) } // and shares nothing
+	s.run(func(r *running) {
+		r.retention.retain(r.within(), r.current.Load())
+		if x := r.retention.outcome(); !x.Finished || !r.retention.left.Load() {
+			t.Errorf("%+v", x)
+		}
+		if keys := r.current.Load().state.Keys(); len(keys) != 1 {
+			t.Errorf("keys %v", keys)
+		}
+	})
+	if _, _, n := s.sequences(); n != 7 {
+		t.Errorf("the log has %d messages, want all 7", n)
+	}
+}
+
+// TestADamagedSnapshotIsNotCountedOn: with one too few nothing of the log goes.
+func TestADamagedSnapshotIsNotCountedOn(t *testing.T) {
+	s := tell(t)
+	defer func() { s.end() }()
+	list, err := filepath.Glob(filepath.Join(filepath.Dir(s.state), "snapshots", "*.snapshot"))
+	if err != nil || len(list) != 3 {
+		t.Fatal(list, err)
+	}
+	for _, name := range list[1:] {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data[len(data)-40] ^= 1
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.run(func(r *running) {
+		if x := r.retained(); !x.Finished || len(x.Plan.Keep) != 1 {
+			t.Errorf("%+v", x)
+		}
+	})
+	if _, _, n := s.sequences(); n != 7 {
+		t.Errorf("the log has %d messages, want all 7", n)
+	}
+}

@@ -20,7 +20,7 @@ import (
 func (k *retainer) look(ctx context.Context, p *projection) (have retention.Have, err error) {
 	_, have.Now = p.state.At()
 	have.Horizon = projector.Horizon
-	if have.Snapshots, err = k.usable(); err != nil {
+	if have.Snapshots, have.Unusable, err = k.local(); err != nil {
 		return have, err
 	}
 	shared, err := k.e.shared.kept(ctx)
@@ -35,25 +35,27 @@ func (k *retainer) look(ctx context.Context, p *projection) (have retention.Have
 	return have, err
 }
 
-// usable returns the snapshots of the directory from which this program could begin.
-// Each is read to its end once: a plan to delete messages counts on it.
-func (k *retainer) usable() (list []retention.Snapshot, err error) {
+// local returns the snapshots of the directory from which this program could begin,
+// and the sequences of the others. Each is read to its end once: a plan to delete
+// messages counts on it.
+func (k *retainer) local() (list []retention.Snapshot, unusable []uint64, err error) {
 	from := k.e.snapshots
 	if from.dir == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	seqs, err := from.dir.List()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, seq := range seqs {
 		h, err := from.dir.Header(seq)
 		if err != nil || !projected.Fits(h) || from.refused.has(h) || !k.isWhole(h) {
+			unusable = append(unusable, seq)
 			continue
 		}
 		list = append(list, retention.Snapshot{Seq: seq, LogTime: h.LogTime})
 	}
-	return list, nil
+	return list, unusable, nil
 }
 
 func (k *retainer) isWhole(h snapshots.Header) bool {

@@ -244,3 +244,8 @@ func (s *State) BeginKeys() KeyList { return KeyList{s.newKeyLister()} }
 
 // End ends it.
 func (x KeyList) End() []Key { return x.l.run() }
+
+// HasMeters reports whether the connection counts as one whose provider speaks.
+func (s *State) HasMeters(connection string) bool {
+	return s.conn(s.conns.find(connection)).meters != 0
+}

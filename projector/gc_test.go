@@ -421,6 +421,9 @@ func TestASilentProviderIsForgotten(t *testing.T) {
 		if n := records(t, store, 'M') + records(t, store, 'K'); n != want || len(s.Meters()) != want/2 {
 			t.Errorf("%d ms later there are %d records and %d meters", c.at-midnight, n, len(s.Meters()))
 		}
+		if s.HasMeters("c") == c.forgotten {
+			t.Error("it is otherwise after a restart")
+		}
 		if got := len(s.Signals(0)); got != want/2 {
 			t.Errorf("%d signals are shown", got)
 		}

@@ -32,6 +32,9 @@ type Have struct {
 	Now       int64      // log time, epoch ms
 	Horizon   int64      // of de-duplication, ms
 	Snapshots []Snapshot // of this program
+	// Unusable are the sequences of snapshots of this program that are damaged, of
+	// other rules or of another log. They go once enough others can be used.
+	Unusable []uint64
 	// Shared are those that all programs of the log have in common. They are
 	// not removed by this plan, and need what follows them as much.
 	Shared []Snapshot
@@ -101,6 +104,11 @@ func Make(s Settings, have Have) (Plan, error) {
 	p.sort(&s, list[:cut])
 	for _, n := range list[cut:] {
 		p.add(Step{Action: RemoveSnapshot, Seq: n.Seq, Why: "the broker has deleted what follows it"})
+	}
+	for _, seq := range have.Unusable {
+		if len(p.Keep) >= s.Newest {
+			p.add(Step{Action: RemoveSnapshot, Seq: seq, Why: "it cannot be used, and enough others can"})
+		}
 	}
 	if err := p.broken(&s, &have); err != nil {
 		return Plan{Now: have.Now}, err

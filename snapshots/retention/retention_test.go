@@ -128,6 +128,25 @@ func TestWhatStaysAndWhatGoes(t *testing.T) {
 	}
 }
 
+// TestWhatCannotBeUsedGoes when enough others can.
+func TestWhatCannotBeUsedGoes(t *testing.T) {
+	const now = 1000 * day
+	for usable, want := range map[int]int{2: 0, 3: 1} {
+		h := have(now, []retention.Snapshot{at(now), at(now - hour), at(now - 2*hour)}[:usable]...)
+		h.Unusable = []uint64{7}
+		p, err := retention.Make(retention.DefaultSettings(3, 14), h)
+		n := 0
+		for _, s := range p.Steps {
+			if s.Action == retention.RemoveSnapshot && s.Seq == 7 {
+				n++
+			}
+		}
+		if err != nil || n != want {
+			t.Errorf("with %d others it is removed %d times, want %d: %v", usable, n, want, err)
+		}
+	}
+}
+
 // purged returns the sequence below which a plan purges, 0 for none.
 func purged(p retention.Plan) uint64 {
 	i := slices.IndexFunc(p.Steps, func(s retention.Step) bool { return s.Action == retention.PurgeLog })
