@@ -217,12 +217,11 @@ func (a *auditor) skip(ctx context.Context) error {
 	return nil
 }
 
-// rebase begins anew with the newest snapshot that has what is missing, up to that
-// sequence, when there is one.
+// rebase begins anew, when something is missing, with the newest snapshot from here on
+// up to that sequence: it has what is missing, which is behind us.
 func (a *auditor) rebase(ctx context.Context, seq uint64) error {
-	lost := a.p.Missing()
-	for i := len(a.headers) - 1; i >= 0 && lost.Count > 0; i-- {
-		if at := a.headers[i].Seq; at > seq || at < a.at || at < lost.Last {
+	for i := len(a.headers) - 1; i >= 0 && a.p.Missing().Count > 0; i-- {
+		if at := a.headers[i].Seq; at > seq || at < a.at {
 			continue
 		}
 		if done, err := a.reopen(ctx, a.headers[i].Seq); done || err != nil {

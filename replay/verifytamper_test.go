@@ -330,26 +330,35 @@ func TestALateAnswerIsDerivedAsOne(t *testing.T) {
 	closed := plans.Pool{Mode: plans.Enforce, OnDegraded: plans.Closed, Provider: "kimi"}
 	c.publish("quota.config.pool.z", `{"id":"z","name":"Z","provider":"kimi","onDegraded":"closed","connections":[{"connectionId":"z1"}],"allocations":[]}`)
 	e, stop := c.engine("first")
-	for _, conn := range []string{"a", "z1"} {
+	for _, q := range []questions.Question{{ConnectionID: "a"}, {ConnectionID: "z1"}, {ConnectionID: "z1", Reserve: true, RequestID: "r"}} {
+		q.APIKeyID, q.MaxWaitMs = "k0", 20_000
 		rs := make([]questions.Reply, 1)
 		rs[0].Reset()
-		e.Decide(t.Context(), []questions.Question{{APIKeyID: "k0", ConnectionID: conn, MaxWaitMs: -1}}, rs)
+		e.Decide(t.Context(), []questions.Question{q}, rs)
 	}
 	stop()
 	list := c.recorded()
-	if len(list) != 2 {
+	if len(list) != 3 {
 		t.Fatalf("%d rows", len(list))
 	}
+	allowed := 0
 	for i := range list {
 		r := &list[i].Reply
+		if list[i].Index != questions.FromView {
+			r.AsOf.LagMs = 60_000 // a verdict is true however late it is told
+			continue
+		}
 		r.Degraded, r.AsOf.LagMs = []string{answers.Lag}, int64(i)*6000 // silent, and behind
 		if list[i].PoolID == "z" {
 			answers.CloseIfDegraded(r, &closed, "has a state too old to decide")
 		}
+		if r.Allow {
+			allowed++
+		}
 	}
 	v, found := c.verify(replay.VerifyOptions{Rows: list})
 	show(t, found)
-	if v.Rows.Same != 2 || list[0].Reply.Allow == list[1].Reply.Allow {
-		t.Errorf("%+v", v.Rows)
+	if v.Rows.Same != 3 || allowed != 1 {
+		t.Errorf("%+v, %d allowed", v.Rows, allowed)
 	}
 }
