@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { timing } from "../live/connection";
+import { newSession } from "./session";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const counts = { folded: 0, duplicates: 0, rejected: 0, late: 0, clamped: 0 };
+
+/** An engine with one pool whose stream does what the test says. */
+function engine(stream: () => Response) {
+  const asked: string[] = [];
+  let pools = (): Response => Response.json({ pools: [{ id: "a" }], total: 1 });
+  const fetch = (url: string): Promise<Response> => {
+    asked.push(url.replace("/api/quota/", "").replace(/\?.*/, ""));
+    if (url.includes("/stream")) return Promise.resolve(stream());
+    if (url.includes("/usage")) return Promise.resolve(Response.json({ usage: { poolId: "a", generatedAt: "2026-09-21T14:00:00.000Z" } }));
+    if (url.includes("/state")) return Promise.resolve(Response.json({ appliedSeq: 1, lastSeq: 1, lagMs: 0, counts }));
+    return Promise.resolve(pools());
+  };
+  const session = newSession(fetch);
+  return { session, asked, setPools: (answer: () => Response) => void (pools = answer) };
+}
+
+function told(text: string): Response {
+  return new Response(new ReadableStream({ start: (control) => control.enqueue(new TextEncoder().encode(text)) }));
+}
+
+const change = (seq: number): string => `event: config\nid: ${seq}.a.0\ndata: {"seq":${seq},"time":"t"}\n\n`;
+
+test("many changes are read once", async () => {
+  const { session, asked } = engine(() => told(change(1) + change(2) + change(3)));
+  session.connection.start();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(asked).toEqual(["stream", "pools"]);
+  expect(session.store.pools.value).toHaveLength(1);
+  session.connection.stop();
+});
+
+test("without a stream all is asked for", async () => {
+  const { session, asked } = engine(() => new Response("", { status: 502 }));
+  session.connection.start();
+  await vi.advanceTimersByTimeAsync(timing.patience);
+  expect(asked.filter((path) => path !== "stream")).toEqual(["pools", "state", "pools/a/usage"]);
+  expect(session.store.usage("a").value).not.toBeNull();
+  expect(session.store.engine.value.kind).toBe("ready");
+  expect(session.store.heardAt.value).not.toBeNull();
+  session.connection.stop();
+});
+
+test("an engine that is not ready is asked again", async () => {
+  const { session, setPools, asked } = engine(() => told(change(1)));
+  setPools(() => Response.json({ error: { code: "not-ready", message: "the state is read", type: "t" } }, { status: 503 }));
+  session.connection.start();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(session.store.trouble.value?.message).toBe("the state is read");
+  setPools(() => Response.json({ pools: [], total: 0 }));
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(session.store.trouble.value).toBeNull();
+  expect(session.store.pools.value).toEqual([]);
+  expect(asked.filter((path) => path === "pools")).toHaveLength(2);
+  session.connection.stop();
+});

@@ -1,0 +1,76 @@
+/** Puts the API, the stream and the store together, for as long as the page is open. */
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import type { Fetch } from "../api/call";
+import { newApi, type Api } from "../api/client";
+import { ApiError, unreachable } from "../api/error";
+import { Connection } from "../live/connection";
+import { Store } from "./store";
+
+export interface Session {
+  readonly api: Api;
+  readonly store: Store;
+  readonly connection: Connection;
+  /** Reads the pools again, after a change of one's own for instance. */
+  refresh(): Promise<void>;
+}
+
+/** Changes often come in crowds, an import of a thousand pools say: they are read once. */
+const settle = 200;
+
+/** How soon pools are asked for again that could not be read. */
+const again = 2_000;
+
+export function newSession(fetch: Fetch): Session {
+  const api = newApi(fetch);
+  const store = new Store();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let asked = 0;
+
+  const refresh = async (): Promise<void> => {
+    clearTimeout(timer);
+    const mine = ++asked;
+    try {
+      const list = await api.pools.list();
+      if (mine === asked) store.setPools(list); // a later answer may have overtaken this one
+    } catch (error) {
+      store.trouble.value = error instanceof ApiError ? error : unreachable();
+      if (store.trouble.value.code === "not-ready") soon(again);
+    }
+  };
+  const soon = (ms: number): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void refresh(), ms);
+  };
+  const poll = async (): Promise<void> => {
+    await refresh();
+    if (store.trouble.peek()) return;
+    store.setState(await api.log.state());
+    for (const pool of store.pools.peek() ?? []) store.setUsage(await api.pools.usage(pool.id));
+    store.heard();
+  };
+  const connection = new Connection(fetch, {
+    link(link) {
+      store.link.value = link;
+      if (link.kind === "live") soon(0);
+    },
+    heard: () => store.heard(),
+    events(events) {
+      if (store.take(events)) soon(settle);
+    },
+    // What fails is asked for again in 30 seconds, and the link says that it is old.
+    poll: () => poll().catch(() => undefined),
+  });
+  return { api, store, connection, refresh };
+}
+
+const Context = createContext<Session | null>(null);
+
+export const SessionProvider = Context.Provider;
+
+/** The session of the page. */
+export function useSession(): Session {
+  const session = useContext(Context);
+  if (!session) throw new Error("there is no session above this part");
+  return session;
+}
