@@ -102,6 +102,7 @@ func TestAnOldSnapshotGivesWayToASharedOne(t *testing.T) {
 	want := first.digest()
 	again := start(t, nc, dir, sharing)
 	again.awaitSaid("the state begins from a snapshot\" seq=5 ") // the log has the rest
+	mustHave(t, again.Metrics(), "quotashare_broker_snapshots_total", "stored 0", "removed 0", "failed 0", "fetched 0")
 	again.stop()
 	again.must(os.RemoveAll(dir))
 
