@@ -341,6 +341,7 @@ func TestTheBoundFollowsTheSetting(t *testing.T) {
 	}
 	s.start()
 	s.run(func(r *running) {
+		r.retained() // what is under way when it stops would outlive it in the broker
 		r.changeLog(func(c *jetstream.StreamConfig) { c.MaxAge = 150 * 24 * time.Hour })
 	})
 	s.end()
