@@ -280,6 +280,16 @@ func TestMonthlyWindowsSurviveRetention(t *testing.T) {
 		if keys := r.current.Load().state.Keys(); len(keys) != 1 || keys[0].ID != "k" {
 			t.Errorf("of the keys %v only k used anything in two months", keys)
 		}
+		rows := 0
+		r.must(r.current.Load().store.Scan([]byte("h"), []byte("i"), func(_, _ []byte) error { rows++; return nil }))
+		if rows != 2 {
+			t.Errorf("%d rows of history are left, want today's of the key and of all", rows)
+		}
+		for cutoff, want := range map[int64]uint64{s.now - 45*dayMs: 5, s.now - 45*dayMs + 1: 6} {
+			if x, err := r.retention.lookAtLog(r.within(), cutoff); x.Young != want || err != nil {
+				t.Errorf("the first message that is not older than %d is %d, %v, want %d", cutoff, x.Young, err, want)
+			}
+		}
 		r.snapshot()
 	})
 	// The pool, the plan and what came after 65 days; the usage of then is gone.
