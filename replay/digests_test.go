@@ -183,20 +183,21 @@ func TestWhatDiffersIsNamed(t *testing.T) {
 		part   string
 		says   string // what it is called
 		folded string
+		count  uint64
 	}{
-		{"a pool", replaced('o', `"P"`, `"Z"`), PartPools, `pool "p"`, `"P"`},
-		{"a plan", replaced('l', "1000", "1001"), PartPlans, `plan of connection "c"`, "1000"},
-		{"settings", replaced('s', "0.6", "0.7"), PartSettings, "", "0.6"},
-		{"a counter", at('c', last), PartCounters, `requests monthly of connection "c", all keys`, "the one before 0"},
-		{"a counter of a model", at('m', last), PartCounters, `requests hourly of connection "d", key "a", model "m"`, "the one before 0"},
-		{"a meter", at('M', func(v []byte) { v[1] ^= 2 }), PartMeters, `meter 5h of connection "d"`, "record"},
-		{"a part of a meter", at('K', first), PartMeters, `meter 5h of connection "d"`, `this cycle "a"`},
-		{"a hold", at('H', last), PartHolds, "hold ", "lease 300000 ms"},
-		{"one that waits", at('W', func(v []byte) { v[len(v)-2] ^= 2 }), PartRoutes, `place `, "by event"},
-		{"a turn", turned, PartRoutes, `turns of pool`, "credits"},
-		{"a settled request", at('S', first), PartSettled, "request ", "settled at "},
-		{"a provider", at('n', first), PartProviders, `connection "`, "provider "},
-		{"an id", at('d', first), PartIDs, "id ", "content "},
+		{"a pool", replaced('o', `"P"`, `"Z"`), PartPools, `pool "p"`, `"P"`, 1},
+		{"a plan", replaced('l', "1000", "1001"), PartPlans, `plan of connection "c"`, "1000", 1},
+		{"settings", replaced('s', "0.6", "0.7"), PartSettings, "", "0.6", 1},
+		{"a counter", at('c', last), PartCounters, `requests monthly of connection "c", all keys`, "the one before 0", 1},
+		{"a counter of a model", at('m', last), PartCounters, `requests hourly of connection "d", key "a", model "m"`, "the one before 0", 1},
+		{"a meter", at('M', func(v []byte) { v[1] ^= 2 }), PartMeters, `meter 5h of connection "d"`, "record", 1},
+		{"a part of a meter", at('K', first), PartMeters, `meter 5h of connection "d"`, `this cycle "a"`, 1},
+		{"a hold", at('H', last), PartHolds, "hold ", "lease 300000 ms", 1},
+		{"one that waits", at('W', func(v []byte) { v[len(v)-2] ^= 2 }), PartRoutes, `place `, "by event", 1},
+		{"a turn", turned, PartRoutes, `turns of pool`, "credits", 1},
+		{"a settled request", at('S', first), PartSettled, "request ", "settled at ", 2},
+		{"a provider", at('n', first), PartProviders, `connection "`, "provider ", 1},
+		{"an id", at('d', first), PartIDs, "id ", "content ", 2},
 	} {
 		folded, _ := r.fold(list)
 		stored, err := projector.Load(r.altered(list, len(list), c.change))
@@ -210,9 +211,31 @@ func TestWhatDiffersIsNamed(t *testing.T) {
 			continue
 		}
 		d := &got[0]
-		if d.Part != c.part || !strings.HasPrefix(d.Name, c.says) || !strings.Contains(d.Folded+d.Stored, c.folded) || d.Folded == d.Stored || d.Count == 0 {
+		if d.Part != c.part || !strings.HasPrefix(d.Name, c.says) || !strings.Contains(d.Folded+d.Stored, c.folded) || d.Folded == d.Stored || d.Count != c.count {
 			t.Errorf("%s: %+v", c.name, *d)
 		}
+	}
+}
+
+// TestWhatIsKeptBySpansIsHeldTogether: ids, and settled requests, lie in the order of
+// the days and hours in which they were folded, and within these by their hashes.
+func TestWhatIsKeptBySpansIsHeldTogether(t *testing.T) {
+	r := &rig{t: t}
+	both := shared(50, 50)
+	for i := range 40 {
+		both.add(int64(i)*90*60_000, "quota.consumption", fmt.Sprintf(`{"id":"u%d","apiKeyId":"a","connectionId":"c","requestId":"r%d"}`, i, i))
+		both.add(int64(i)*90*60_000+50*60_000, "quota.consumption", fmt.Sprintf(`{"id":"v%d","apiKeyId":"a","connectionId":"c","requestId":"s%d"}`, i, i))
+	}
+	one := slices.Clone(both.list)
+	for _, at := range []int{5, len(one) - 2} { // an id of the first day, a request of the last hour
+		one[at].Data = bytes.Replace(bytes.Replace(one[at].Data, []byte(`:"u`), []byte(`:"w`), 1), []byte(`:"v`), []byte(`:"w`), 1)
+		one[at].Data = bytes.Replace(bytes.Replace(one[at].Data, []byte(`:"r`), []byte(`:"x`), 1), []byte(`:"s`), []byte(`:"x`), 1)
+	}
+	a, _ := r.fold(both.list)
+	b, _ := r.fold(one)
+	got, err := Compare(a, b)
+	if err != nil || len(got) != 2 || got[0].Part != PartSettled || got[0].Count != 2 || got[1].Part != PartIDs || got[1].Count != 4 {
+		t.Errorf("%v %+v", err, got)
 	}
 }
 
