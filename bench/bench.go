@@ -50,13 +50,15 @@ var measures = []measure{
 	{"fold-arrays-ids", foldLog(logShape{perMessage: 500, ids: true})},
 	{"fold-settles", foldLog(logShape{perMessage: 1, ids: true, requests: true})},
 	{"fold-holds", foldLog(logShape{perMessage: 500, ids: true, requests: true, holds: true})},
-	{"replay", replay},
+	{"replay", replays},
 	{"visible", visible},
 	{"beside", beside},
 	{"gateway-1", gatewayWith(1)},
 	{"gateway-16", gatewayWith(16)},
 	{"gateway-stream", gatewayStream},
 	{"pairs", pairs},
+	{"snapshot", snapshot},
+	{"start-snapshot", startSnapshot},
 }
 
 // Names returns the names of all measures in the order of a run.
@@ -75,6 +77,7 @@ type sizes struct {
 	calls      int           // pure decisions in a slice
 	events     int           // in the log that is folded
 	foldRounds int           // pairs of whole reads of it
+	replayed   int           // events in the log that is replayed
 	publishes  int           // in a slice, each waited for
 	besideFor  time.Duration // a slice of requests beside events
 	pairs      int           // (connection, key) pairs
@@ -82,11 +85,11 @@ type sizes struct {
 
 var (
 	fullSizes = sizes{
-		rounds: 31, slice: 200 * time.Millisecond, calls: 200_000, events: 500_000, foldRounds: 7,
+		rounds: 31, slice: 200 * time.Millisecond, calls: 200_000, events: 500_000, foldRounds: 7, replayed: 1_000_000,
 		publishes: 20, besideFor: time.Second, pairs: 1_000_000,
 	}
 	quickSizes = sizes{
-		rounds: 3, slice: 10 * time.Millisecond, calls: 1_000, events: 5_000, foldRounds: 1,
+		rounds: 3, slice: 10 * time.Millisecond, calls: 1_000, events: 5_000, foldRounds: 1, replayed: 5_000,
 		publishes: 3, besideFor: 100 * time.Millisecond, pairs: 5_000,
 	}
 )
@@ -95,7 +98,9 @@ var (
 type runner struct {
 	sizes
 	dir string // its own, empty
-	log *slog.Logger
+	// snapshots is where an engine keeps snapshots, "" = it keeps none.
+	snapshots string
+	log       *slog.Logger
 }
 
 // below returns a runner with a new directory in this one's.

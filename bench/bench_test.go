@@ -92,6 +92,7 @@ var otherRows = []string{
 	"fold, arrays of 500, with ids events/s",
 	"fold, one event a message, with ids and requestIds events/s",
 	"fold, arrays of 500, holds and their settlements events/s",
+	"replay in a temporary store on disk, one event a message, with ids events/s",
 	"replay in memory, one event a message, with ids events/s",
 	"publish to visible, fsync always, p50 ms",
 	"publish to visible, fsync always, p99 ms",
@@ -117,6 +118,11 @@ var otherRows = []string{
 	"gateway, first byte after the provider's, p99 ms",
 	"start to first answer s",
 	"live heap for a (connection, key) pair bytes",
+	"snapshot, without ids, a counter set bytes",
+	"snapshot, without ids, to save s",
+	"snapshot, with ids, a counter set bytes",
+	"snapshot, with ids, to save s",
+	"start from a snapshot to first answer s",
 }
 
 func checkJSON(t *testing.T, r *Report) {

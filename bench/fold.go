@@ -15,15 +15,7 @@ import (
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/jetsource"
-	"github.com/quotashare/quotashare/projector/memstore"
 	"github.com/quotashare/quotashare/projector/pebblestore"
-)
-
-// readStream is a stream of its own that folds like the log: its subject is
-// below that of consumption.
-const (
-	readStream  = "BENCH_LOG"
-	readSubject = "quota.consumption.bench"
 )
 
 // reading is a log to read, and how much is in it.
@@ -36,8 +28,7 @@ type reading struct {
 	rounds int    // stores made so far
 }
 
-// openReading writes a log of that shape. The stream of the engine would take
-// its subject, so it goes.
+// openReading writes a log of that shape, which no engine reads.
 func (r *runner) openReading(ctx context.Context, shape logShape) (l *reading, err error) {
 	l = &reading{r: r, shape: shape, events: r.events}
 	if l.world, err = r.openWorld(ctx, relaxedSync); err != nil {
@@ -48,18 +39,12 @@ func (r *runner) openReading(ctx context.Context, shape logShape) (l *reading, e
 			err = errors.Join(err, l.close())
 		}
 	}()
-	if err := l.js.DeleteStream(ctx, "QUOTA"); err != nil {
-		return l, err
-	}
-	if err := l.addStream(ctx, readStream, shape.subjects(readSubject)...); err != nil {
-		return l, err
-	}
 	if shape.holds {
 		if err := l.configure(ctx); err != nil {
 			return l, err
 		}
 	}
-	l.last, err = shape.write(ctx, l.js, readSubject, r.events)
+	l.last, err = shape.write(ctx, l.js, r.events)
 	return l, err
 }
 
@@ -93,7 +78,7 @@ func (l *reading) fold(ctx context.Context, store projector.Store) (slice, error
 		return slice{}, err
 	}
 	m := startMeter()
-	source, err := jetsource.New(jetsource.Options{Conn: l.served, Stream: readStream, PurgeAge: time.Hour, Log: l.r.log})
+	source, err := jetsource.New(jetsource.Options{Conn: l.served, Stream: events.Stream, PurgeAge: time.Hour, Log: l.r.log})
 	if err != nil {
 		return slice{}, err
 	}
@@ -136,10 +121,6 @@ func (l *reading) foldToDisk(ctx context.Context) (s slice, err error) {
 	return s, errors.Join(err, store.Close(), os.RemoveAll(dir))
 }
 
-func (l *reading) foldToMemory(ctx context.Context) (slice, error) {
-	return l.fold(ctx, memstore.New())
-}
-
 // consume reads the log with the client library's ordered consumer and throws
 // everything away.
 func (l *reading) consume(ctx context.Context) (slice, error) {
@@ -148,7 +129,7 @@ func (l *reading) consume(ctx context.Context) (slice, error) {
 	if err != nil {
 		return slice{}, err
 	}
-	consumer, err := js.OrderedConsumer(ctx, readStream, jetstream.OrderedConsumerConfig{})
+	consumer, err := js.OrderedConsumer(ctx, events.Stream, jetstream.OrderedConsumerConfig{})
 	if err != nil {
 		return slice{}, err
 	}
@@ -175,7 +156,7 @@ func (l *reading) consume(ctx context.Context) (slice, error) {
 // foldLog measures reading a log of that shape into a store on disk.
 func foldLog(shape logShape) func(context.Context, *runner) ([]Row, error) {
 	return func(ctx context.Context, r *runner) ([]Row, error) {
-		d, err := r.readings(ctx, shape, (*reading).foldToDisk)
+		d, err := r.readings(ctx, shape)
 		if err != nil {
 			return nil, err
 		}
@@ -188,21 +169,11 @@ func foldLog(shape logShape) func(context.Context, *runner) ([]Row, error) {
 	}
 }
 
-// replay measures reading a log into a store in memory.
-func replay(ctx context.Context, r *runner) ([]Row, error) {
-	d, err := r.readings(ctx, logShape{perMessage: 1, ids: true}, (*reading).foldToMemory)
-	if err != nil {
-		return nil, err
-	}
-	return []Row{d.row("replay in memory, one event a message, with ids", "events/s")}, nil
-}
-
-func (r *runner) readings(ctx context.Context, shape logShape, fold func(*reading, context.Context) (slice, error)) (d duel, err error) {
+func (r *runner) readings(ctx context.Context, shape logShape) (d duel, err error) {
 	l, err := r.openReading(ctx, shape)
 	if err != nil {
 		return d, err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
-	ours := func(ctx context.Context) (slice, error) { return fold(l, ctx) }
-	return alternate(ctx, r.foldRounds, ours, l.consume)
+	return alternate(ctx, r.foldRounds, l.foldToDisk, l.consume)
 }

@@ -74,20 +74,11 @@ func (s logShape) eventAt(n, total int, start int64) events.Event {
 	return e
 }
 
-// subjects are those of the messages of a log whose consumption is on subject.
-func (s logShape) subjects(subject string) []string {
-	if s.holds {
-		return []string{subject, events.Hold.Subject(""), events.ConfigPrefix + ">"}
-	}
-	return []string{subject}
-}
-
-// write publishes total events of the shape, consumption on the subject, and
-// returns the sequence of the last message. The holds of a message of consumption
-// are the message before it.
-func (s logShape) write(ctx context.Context, js jetstream.JetStream, subject string, total int) (uint64, error) {
+// write publishes total events of the shape and returns the sequence of the last
+// message. The holds of a message of consumption are the message before it.
+func (s logShape) write(ctx context.Context, js jetstream.JetStream, total int) (uint64, error) {
 	start := time.Now().UnixMilli()
-	used, held := publisher{js: js, subject: subject}, publisher{js: js, subject: events.Hold.Subject("")}
+	used, held := publisher{js: js, subject: events.Consumption.Subject("")}, publisher{js: js, subject: events.Hold.Subject("")}
 	if s.holds {
 		total /= 2
 	}

@@ -111,9 +111,13 @@ type engine struct {
 	done   chan error
 }
 
+func (r *runner) stateDir() string { return filepath.Join(r.dir, "state") }
+
 // startEngine returns when the engine answers.
 func (r *runner) startEngine(ctx context.Context, w *world) (*engine, error) {
-	e, err := decider.New(decider.Options{Conn: w.served, Dir: filepath.Join(r.dir, "state"), Version: "0.0.0", Log: r.log})
+	e, err := decider.New(decider.Options{
+		Conn: w.served, Dir: r.stateDir(), SnapshotDir: r.snapshots, SnapshotKeep: 1, Version: "0.0.0", Log: r.log,
+	})
 	if err != nil {
 		return nil, err
 	}
