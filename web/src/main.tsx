@@ -1,4 +1,28 @@
 import { render } from "preact";
+import { App } from "./app/app";
+import { followAddress } from "./app/route";
+import { followTheme } from "./app/theme";
+import { newSession, SessionProvider } from "./state/session";
+import "./style/tokens.css";
+import "./style/base.css";
+import "./style/parts.css";
+import "./style/frame.css";
+
+followTheme();
+followAddress();
+
+const session = newSession((url, init) => fetch(url, init));
+const look = (): void => session.connection.seen(document.visibilityState === "visible");
+document.addEventListener("visibilitychange", look);
+look();
+setInterval(() => session.store.tick(), 1000);
 
 const root = document.getElementById("app");
-if (root) render(<main />, root);
+if (root) {
+  render(
+    <SessionProvider value={session}>
+      <App />
+    </SessionProvider>,
+    root,
+  );
+}

@@ -1,0 +1,57 @@
+/** A real browser, and what it must never do. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { type Browser, chromium, type Page } from "playwright-core";
+
+/** Debian's chromium, unless another is named. */
+const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+
+export function startBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+}
+
+export interface Watched {
+  readonly page: Page;
+  /** Faults that the console told, and requests to others than the server of the page. */
+  readonly faults: string[];
+}
+
+/** A page whose faults are written down. */
+export async function openPage(browser: Browser, url: string, options: { dark?: boolean; width?: number; height?: number } = {}): Promise<Watched> {
+  const context = await browser.newContext({
+    colorScheme: options.dark ? "dark" : "light",
+    viewport: { width: options.width ?? 1440, height: options.height ?? 960 },
+    reducedMotion: "reduce",
+    bypassCSP: false,
+  });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") faults.push(`${message.type()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => faults.push(`thrown: ${error.message}`));
+  page.on("request", (request) => {
+    if (new URL(request.url()).origin !== new URL(url).origin) faults.push(`asked ${request.url()}`);
+  });
+  await page.goto(url);
+  return { page, faults };
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface AxeResults {
+  violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
+}
+
+/** What an accessibility check finds that is serious or worse. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  const results = (await page.evaluate(`(() => { const module = { exports: {} }; ${axe}; return (module.exports.run ? module.exports : axe).run(document); })()`)) as AxeResults;
+  return results.violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`));
+}
+
+/** Whether something is wider than the window, so that one would have to scroll sideways. */
+export function widerThanWindow(page: Page): Promise<boolean> {
+  return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+}

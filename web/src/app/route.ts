@@ -1,0 +1,57 @@
+/** Where one is: the part of the address behind "#". A link to a page can be kept and sent. */
+import { signal } from "@preact/signals";
+
+export const pageNames = ["pools", "pool", "edit", "plans", "why", "whatif", "decisions", "rejected", "settings"] as const;
+export type PageName = (typeof pageNames)[number];
+
+export interface Route {
+  /** null for an address that leads nowhere. */
+  readonly page: PageName | null;
+  /** What the page is about: the id of a pool for instance; "" for none. */
+  readonly id: string;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** Pages that are reached under another's name: #/pools/<id> is the page of one pool. */
+function pageOf(name: string, id: string): PageName | null {
+  if (name === "" || name === "pools") return id === "" ? "pools" : "pool";
+  return pageNames.find((page) => page === name) ?? null;
+}
+
+/** Reads "#/pools/team%20a?key=ann". */
+export function parseRoute(hash: string): Route {
+  const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [name = "", ...rest] = path.split("/");
+  const id = decoded(rest.join("/"));
+  return { page: id === null ? null : pageOf(name, id), id: id ?? "", query: Object.fromEntries(new URLSearchParams(search)) };
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null; // half of an escape
+  }
+}
+
+/** The address of a page. */
+export function href(page: PageName, id = "", query: Record<string, string> = {}): string {
+  const name = page === "pool" ? "pools" : page;
+  const search = new URLSearchParams(query).toString();
+  return `#/${name}${id && `/${encodeURIComponent(id)}`}${search && `?${search}`}`;
+}
+
+/** Where one is now. */
+export const route = signal<Route>(parseRoute(""));
+
+/** Follows the address from now on. */
+export function followAddress(): void {
+  const read = (): void => void (route.value = parseRoute(location.hash));
+  addEventListener("hashchange", read);
+  read();
+}
+
+/** Goes to a page. */
+export function go(page: PageName, id = "", query: Record<string, string> = {}): void {
+  location.hash = href(page, id, query);
+}

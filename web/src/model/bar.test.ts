@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import type { Amount } from "../api/json";
+import type { KeyUse, UsedDimension } from "../api/types";
+import { bar, hueCount, huesOf, unattributed } from "./bar";
+
+const key = (apiKeyId: string, consumed: Amount, fairShare: Amount | null, allocation: string | null = apiKeyId): KeyUse => ({
+  apiKeyId, allocation, consumed, held: 0, fairShare, deficit: null, borrowing: false, remaining: null, burnRate: { perSecond: 0 },
+});
+
+const dimension = (change: Partial<UsedDimension>): UsedDimension => ({
+  unit: "requests", window: "hourly", limit: 1000, consumedTotal: 0, heldTotal: 0, usedPercent: 0, mode: "generous",
+  strictAt: 500, unlisted: 0, perConnection: [], perKey: [], burnRate: { perSecond: 0, timeToExhaustionMs: null }, ...change,
+});
+
+const busy = dimension({
+  consumedTotal: 700, heldTotal: 50, unlisted: 80,
+  perKey: [key("ann", 400, 500), key("bob", 200, 300), key("*", 80, 200, "*"), key("eve", 80, null, null)],
+});
+
+const hues = huesOf(["ann", "bob"]);
+const brief = (b: ReturnType<typeof bar>) => b.segments.map((s) => [s.id, s.kind, s.from.toFixed(3), s.size.toFixed(3), s.hue]);
+
+describe("bar", () => {
+  test("keys, the others, what nobody caused and what is under way follow each other", () => {
+    expect(brief(bar(busy, hues))).toEqual([
+      ["ann", "key", "0.000", "0.400", 0],
+      ["bob", "key", "0.400", "0.200", 1],
+      ["others", "others", "0.600", "0.080", -1],
+      ["unattributed", "unattributed", "0.680", "0.020", -1],
+      ["held", "held", "0.700", "0.050", -1],
+    ]);
+  });
+
+  test("shares and marks are on the same scale", () => {
+    const b = bar(busy, hues);
+    expect(b.shares.map((s) => [s.id, s.from, s.size])).toEqual([["ann", 0, 0.5], ["bob", 0.5, 0.3]]);
+    expect(b.marks).toEqual([{ kind: "threshold", amount: 500, at: 0.5 }, { kind: "limit", amount: 1000, at: 1 }]);
+    expect([b.over, b.known]).toEqual([false, true]);
+  });
+
+  test("more than the limit makes the bar longer than the limit", () => {
+    const b = bar(dimension({ consumedTotal: 2000, usedPercent: 200, perKey: [key("ann", 2000, 1000)] }), hues);
+    expect(b.over).toBe(true);
+    expect(b.segments[0]?.size).toBe(1);
+    expect(b.marks.map((m) => m.at)).toEqual([0.25, 0.5]);
+  });
+
+  test("without a known limit keys are parts of each other", () => {
+    const b = bar(dimension({ limit: null, strictAt: null, consumedTotal: 30, perKey: [key("ann", 10, null), key("bob", 20, null)] }), hues);
+    expect(b.segments.map((s) => s.size.toFixed(2))).toEqual(["0.33", "0.67"]);
+    expect([b.marks, b.shares, b.known]).toEqual([[], [], false]);
+  });
+
+  test("nothing is drawn of nothing", () => {
+    expect(bar(dimension({ limit: null, strictAt: null }), hues).segments).toEqual([]);
+    expect(bar(dimension({}), hues).segments).toEqual([]);
+  });
+
+  test("shares that are more than the limit end with the bar", () => {
+    const b = bar(dimension({ perKey: [key("ann", 0, 800), key("bob", 0, 800)] }), hues);
+    expect(b.shares.map((s) => s.from + s.size)).toEqual([0.8, 1]);
+  });
+});
+
+test("what nobody caused is never below nothing", () => {
+  expect(unattributed(busy)).toBe("20");
+  expect(unattributed(dimension({ consumedTotal: 10, perKey: [key("ann", 11, null)] }))).toBe("0");
+});
+
+test("colours begin anew", () => {
+  const ids = Array.from({ length: hueCount + 1 }, (_, i) => `k${i}`);
+  expect([...huesOf(ids).values()]).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 0]);
+});

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import type { Pool, Usage, UsedDimension } from "../api/types";
+import { fullness, health, tightest } from "./health";
+
+const dim = (change: Partial<UsedDimension>): UsedDimension =>
+  ({ limit: 100, consumedTotal: 10, usedPercent: 10, mode: "generous", ...change }) as UsedDimension;
+const usage = (dimensions: UsedDimension[], enforcing = true): Usage => ({ dimensions, enforcing }) as Usage;
+const pool = (mode: Pool["mode"]): Pool => ({ mode }) as Pool;
+
+const full = dim({ consumedTotal: 100, usedPercent: 100, mode: "strict" });
+const strict = dim({ consumedTotal: 60, usedPercent: 60, mode: "strict" });
+const unknown = dim({ limit: null, usedPercent: null });
+
+test.each<[string, Pool["mode"], Usage | null, string, string]>([
+  ["nothing is told", "enforce", null, "quiet", "No numbers yet"],
+  ["it is off", "off", usage([full]), "quiet", "Off"],
+  ["nothing is known", "enforce", usage([unknown], false), "warn", "Enforces nothing"],
+  ["there is room", "enforce", usage([dim({}), unknown]), "good", "Room for all"],
+  ["one dimension is strict", "enforce", usage([dim({}), strict]), "warn", "Shares count"],
+  ["one is full", "enforce", usage([strict, full]), "bad", "Used up"],
+  ["one is full and it observes", "observe", usage([full]), "bad", "Used up, observed"],
+])("when %s", (_, mode, of, tone, text) => expect(health(pool(mode), of)).toMatchObject({ tone, text }));
+
+test("the tightest is nearest to its limit, and unknown is not near", () => {
+  expect(tightest(usage([unknown, dim({}), strict, dim({})]))).toBe(strict);
+  expect(tightest(usage([unknown]))).toBe(unknown);
+  expect(tightest(usage([]))).toBeNull();
+  expect([fullness(dim({ usedPercent: 132 })), fullness(unknown)]).toEqual([1.32, -1]);
+});

@@ -1,0 +1,70 @@
+import type { UsedDimension } from "../../api/types";
+import { bar, type Mark, type Segment } from "../../model/bar";
+import { Bar } from "../../parts/bar";
+import { Amount, Percent, When } from "../../parts/figures";
+import { amount } from "../../words/amount";
+import { dimensionTitle } from "../../words/terms";
+import { duration } from "../../words/time";
+
+interface Props {
+  dimension: UsedDimension;
+  hues: ReadonlyMap<string, number>;
+}
+
+const names: Record<Exclude<Segment["kind"], "key"> | Mark["kind"], string> = {
+  others: "Keys without a share of their own",
+  unattributed: "Used outside of what keys reported",
+  held: "Requests under way",
+  threshold: "Shares count from here on",
+  limit: "The limit",
+};
+
+/** "ann: 400 requests". */
+function describe(part: Segment | Mark, d: UsedDimension): string {
+  const name = part.kind === "key" ? part.id : names[part.kind];
+  return `${name}: ${amount(part.amount, d.unit)}`;
+}
+
+/** How one dimension of a pool stands: a bar, and beside it in figures what the bar shows. */
+export function DimensionUse({ dimension: d, hues }: Props) {
+  const model = bar(d, hues);
+  const said = [...model.segments, ...model.marks].map((part) => describe(part, d)).join("; ");
+  return (
+    <section class="dimension">
+      <div class="dimension-head">
+        <h3>{dimensionTitle(d)}</h3>
+        <p>
+          <Amount of={d.consumedTotal} unit={d.unit} as="short" />
+          <span class="faint">{d.limit === null ? " used" : " of "}</span>
+          {d.limit !== null && <Amount of={d.limit} unit={d.unit} as="short" />}
+        </p>
+      </div>
+      <Bar model={model} label={`${dimensionTitle(d)}. ${said || "Nothing is used."}`} describe={(part) => describe(part, d)} />
+      <p class="dimension-foot">
+        <span class={model.over ? "bad-text" : "soft"}>
+          <Percent value={d.usedPercent} of="the limit" />
+        </span>
+        <Lasts d={d} />
+        <Reset d={d} />
+      </p>
+    </section>
+  );
+}
+
+/** How long what is left will last, when that is known. */
+function Lasts({ d }: { d: UsedDimension }) {
+  const ms = d.burnRate.timeToExhaustionMs;
+  if (ms === null) return null;
+  return <span class="faint">{ms === 0 ? "nothing left" : `at this rate enough for ${duration(ms)}`}</span>;
+}
+
+/** When the provider starts anew: the first of the connections that do. */
+function Reset({ d }: { d: UsedDimension }) {
+  const first = d.perConnection.map((c) => c.resetAt).filter((at) => at !== null).sort()[0];
+  if (first === undefined) return null;
+  return (
+    <span class="faint">
+      starts anew <When at={first} as="until" />
+    </span>
+  );
+}

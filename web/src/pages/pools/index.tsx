@@ -1,0 +1,51 @@
+import { href } from "../../app/route";
+import { Page } from "../../app/page";
+import { ButtonLink } from "../../parts/button";
+import { Empty } from "../../parts/empty";
+import { ErrorNotice } from "../../parts/notice";
+import { useSession } from "../../state/session";
+import { PoolCard } from "./card";
+import "./pools.css";
+
+/** All pools: who uses what of which account. */
+export function PoolsPage() {
+  const { pools, trouble } = useSession().store;
+  return (
+    <Page
+      title="Pools"
+      lead="Accounts that several keys share: who uses what, and what is left."
+      actions={
+        <ButtonLink kind="primary" href={href("edit")}>
+          New pool
+        </ButtonLink>
+      }
+    >
+      {trouble.value && pools.value === null && <ErrorNotice title="The pools could not be read" error={trouble.value} />}
+      {pools.value?.length === 0 && <NoPools />}
+      {pools.value && pools.value.length > 0 && (
+        <ul class="cards">
+          {pools.value.map((pool) => (
+            <li key={pool.id}>
+              <PoolCard pool={pool} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Page>
+  );
+}
+
+function NoPools() {
+  return (
+    <Empty
+      title="No pool yet"
+      actions={
+        <ButtonLink kind="primary" href={href("edit")}>
+          Create the first one
+        </ButtonLink>
+      }
+    >
+      <p>A pool says which keys share which accounts of a provider, and how large a part each of them has.</p>
+    </Empty>
+  );
+}

@@ -1,0 +1,59 @@
+import type { KeyUse, KeyVerdict, Pool, Usage, UsedDimension } from "../../api/types";
+import { href } from "../../app/route";
+import { Swatch } from "../../parts/bar";
+import { Amount } from "../../parts/figures";
+import { useSession } from "../../state/session";
+import { count } from "../../words/amount";
+import { portion } from "../../words/percent";
+import { dimensionName } from "../../words/terms";
+import { verdict } from "../../words/verdict";
+
+interface Props {
+  pool: Pool;
+  usage: Usage;
+  /** The dimension that the figures are of. */
+  dimension: UsedDimension;
+  hues: ReadonlyMap<string, number>;
+  /** Whether there are others, so that it has to be said which one this is. */
+  several: boolean;
+}
+
+/** How many keys a card shows; the page of the pool has all. */
+const shown = 6;
+
+/** Each key with what it has used, against its share, and whether it may go on. */
+export function KeyList({ pool, usage, dimension: d, hues, several }: Props) {
+  const verdicts = new Map(usage.keys.map((key) => [key.apiKeyId, key]));
+  const rows = d.perKey.slice(0, shown);
+  const more = d.perKey.length - rows.length;
+  return (
+    <div class="keys">
+      {several && <p class="keys-of faint">Keys, by {dimensionName(d)}</p>}
+      <ul>
+        {rows.map((key) => (
+          <KeyRow key={key.apiKeyId} of={key} d={d} hue={hues.get(key.apiKeyId) ?? -1} verdict={verdicts.get(key.apiKeyId)} />
+        ))}
+      </ul>
+      {more > 0 && <a href={href("pool", pool.id)}>{count(more, "more key")}</a>}
+    </div>
+  );
+}
+
+/** "everyone else" is what "*" stands for. */
+const nameOf = (key: KeyUse): string => (key.apiKeyId === "*" ? "everyone else" : key.apiKeyId);
+
+function KeyRow({ of, d, hue, verdict: v }: { of: KeyUse; d: UsedDimension; hue: number; verdict: KeyVerdict | undefined }) {
+  const now = useSession().store.now.value;
+  const said = v && verdict(v, now);
+  return (
+    <li class="key-row">
+      <Swatch hue={hue} />
+      <span class="key-name">{nameOf(of)}</span>
+      <span class="key-used">
+        <Amount of={of.consumed} unit={d.unit} as="short" />
+      </span>
+      <span class="key-share faint">{portion(of.consumed, of.fairShare, "its share", d.limit === null ? "limit not known" : "no share of its own")}</span>
+      {said && said.tone !== "good" && <span class={`key-said ${said.tone}-text`}>{said.text}</span>}
+    </li>
+  );
+}
