@@ -2,52 +2,25 @@ package replay
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
 
 	"github.com/quotashare/quotashare/answers"
-	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 )
 
-// sortedRows are recorded decisions in the order of the log, in a store of their own.
-type sortedRows struct{ store projector.Store }
-
-// mostRows is how many go into one batch.
-const mostRows = 1000
-
 // sort brings the rows of the range into order.
-func (a *auditor) sort(ctx context.Context) (s *sortedRows, err error) {
-	store, err := a.o.Store()
-	if err != nil {
-		return nil, err
-	}
-	s = &sortedRows{store}
-	if a.o.Rows == nil {
-		return s, nil
-	}
-	b, n, key, highest := store.NewBatch(), uint64(0), []byte(nil), uint64(0)
-	err = a.o.Rows.Each(ctx, func(c *questions.Record) error {
+func (a *auditor) sort(ctx context.Context) (*sortedRows, error) {
+	highest := uint64(0)
+	s, err := sortRows(ctx, a.o.Rows, a.o.Store, func(c *questions.Record) bool {
 		seq := c.Reply.AsOf.Seq
-		if highest = max(highest, seq); seq < a.o.From || seq > a.o.To {
-			return nil
-		}
-		n++
-		key = binary.BigEndian.AppendUint64(key[:0], seq)
-		key = binary.BigEndian.AppendUint64(key, n)
-		if err := b.Set(key, c.AppendJSON(nil)); err != nil || n%mostRows != 0 {
-			return err
-		}
-		err := store.Commit(b)
-		b = store.NewBatch()
-		return err
+		highest = max(highest, seq)
+		return seq >= a.o.From && seq <= a.o.To
 	})
-	if err == nil {
-		err = errors.Join(store.Commit(b), a.beyond(ctx, highest))
+	if err != nil || a.o.Rows == nil {
+		return s, err
 	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("decisions: %w", err), store.Close())
+	if err := a.beyond(ctx, highest); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -61,20 +34,6 @@ func (a *auditor) beyond(ctx context.Context, seq uint64) error {
 	}
 	return err
 }
-
-// each goes through the rows.
-func (s *sortedRows) each(fn func(*questions.Record) error) error {
-	return s.store.Scan([]byte{0}, []byte{1}, func(_, value []byte) error {
-		list, err := questions.ParseRecords(append(append([]byte{'['}, value...), ']'))
-		if err != nil {
-			return fmt.Errorf("decisions: %w", err)
-		}
-		return fn(&list[0])
-	})
-}
-
-// Close closes the store.
-func (s *sortedRows) Close() error { return s.store.Close() }
 
 // row derives one decision again, at its place.
 func (a *auditor) row(ctx context.Context, c *questions.Record) error {

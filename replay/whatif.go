@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/quotashare/quotashare/events"
-	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/whatif"
 )
@@ -82,7 +81,7 @@ type whatIf struct {
 	o      WhatIfOptions
 	t      *whatif.Trial
 	made   *whatif.Report
-	sorted projector.Store // the recorded blocks
+	sorted *sortedRows // the recorded blocks
 	sides  [whatif.NumSides]*side
 	began  [whatif.NumSides]uint64
 

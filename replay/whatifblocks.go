@@ -2,49 +2,16 @@ package replay
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
-	"fmt"
 
 	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/events"
-	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/whatif"
 )
 
-// sortedAtOnce is how many rows go into one batch.
-const sortedAtOnce = 1000
-
-// sort brings the recorded blocks of the range into the order in which they were
-// answered, in a store of their own: processes record them late, and in no order.
-func (w *whatIf) sort(ctx context.Context) (store projector.Store, err error) {
-	if store, err = w.o.Store(); err != nil || w.o.Rows == nil {
-		return store, err
-	}
-	b, n, key := store.NewBatch(), uint64(0), []byte(nil)
-	err = w.o.Rows.Each(ctx, func(c *questions.Record) error {
-		if !w.wants(c) {
-			return nil
-		}
-		n++
-		key = binary.BigEndian.AppendUint64(key[:0], c.Reply.AsOf.Seq)
-		key = binary.BigEndian.AppendUint64(key, uint64(c.Reply.AsOf.Time))
-		key = binary.BigEndian.AppendUint64(key, n)
-		if err := b.Set(key, c.AppendJSON(nil)); err != nil || n%sortedAtOnce != 0 {
-			return err
-		}
-		err := store.Commit(b)
-		b = store.NewBatch()
-		return err
-	})
-	if err == nil {
-		err = store.Commit(b)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("decisions: %w", err), store.Close())
-	}
-	return store, nil
+// sort brings the recorded blocks of the range into order.
+func (w *whatIf) sort(ctx context.Context) (*sortedRows, error) {
+	return sortRows(ctx, w.o.Rows, w.o.Store, w.wants)
 }
 
 // wants reports whether a row is a block that the log does not have. The verdict on a
@@ -68,12 +35,7 @@ func (w *whatIf) wants(c *questions.Record) bool {
 
 // blocks asks about every block, at its place.
 func (w *whatIf) blocks(ctx context.Context) error {
-	return w.sorted.Scan(nil, []byte{0xff}, func(_, value []byte) error {
-		list, err := questions.ParseRecords(append(append([]byte{'['}, value...), ']'))
-		if err != nil {
-			return fmt.Errorf("decisions: %w", err)
-		}
-		c := &list[0]
+	return w.sorted.each(func(c *questions.Record) error {
 		if err := w.to(ctx, c.Reply.AsOf.Seq); err != nil {
 			return err
 		}

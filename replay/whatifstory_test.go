@@ -42,139 +42,142 @@ func rowsOf(r *whatif.Report) string {
 	return text
 }
 
+// requestStories are histories under other rules, and what the side after does with them.
+var requestStories = []struct {
+	name  string
+	tell  func(l *memory)
+	trial string
+	want  string
+}{
+	{
+		"a consumption that is blocked now is not counted, so the next may pass",
+		func(l *memory) { l.use(1, "a", 60); l.use(2, "a", 60); l.use(3, "a", 30) }, tight(100, "enforce"),
+		"a | 3 allowed 0 blocked 0 deprioritized 150 tokens | 2 allowed 1 blocked 0 deprioritized 90 tokens | +1 -0\n",
+	},
+	{
+		"what came in spite of a block comes in spite of this one",
+		func(l *memory) { l.use(1, "a", 990); l.use(2, "a", 60) }, tight(1000, "enforce"),
+		"a | 1 allowed 1 blocked 0 deprioritized 1050 tokens | 1 allowed 1 blocked 0 deprioritized 1050 tokens | +0 -0\n",
+	},
+	{
+		"a pool that observes stops nobody",
+		func(l *memory) { l.use(1, "a", 60); l.use(2, "a", 60) }, tight(100, "observe"),
+		"a | 2 allowed 0 blocked 0 deprioritized 120 tokens | 1 allowed 1 blocked 0 deprioritized 120 tokens | +1 -0\n",
+	},
+	{
+		"a hold that is refused now takes its consumption along",
+		func(l *memory) { l.hold(1, "h1", "a", 200); l.settle(2, "h1", "a", 20) }, tight(100, "enforce"),
+		"a | 1 allowed 0 blocked 0 deprioritized 20 tokens | 1 allowed 0 blocked 0 deprioritized 20 tokens | +0 -0\n",
+	},
+	{
+		"… when the key has used its cap",
+		func(l *memory) {
+			l.use(0, "a", 90)
+			l.hold(1, "h1", "a", 20)
+			l.settle(2, "h1", "a", 5)
+			l.use(3, "a", 5)
+		}, tight(100, "enforce"),
+		"a | 3 allowed 0 blocked 0 deprioritized 100 tokens | 2 allowed 1 blocked 0 deprioritized 95 tokens | +1 -0\n",
+	},
+	{
+		"a hold that is granted now is paid with its estimate, and not again",
+		func(l *memory) {
+			l.use(0, "a", 950)
+			l.hold(1, "h1", "a", 80)
+			l.hold(2, "h2", "a", 80)
+			l.settle(3, "h2", "a", 70) // its caller did not heed the block
+		}, `{"plans":[{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":3000}]}]}`,
+		"a | 1 allowed 3 blocked 0 deprioritized 1020 tokens | 3 allowed 0 blocked 0 deprioritized 1110 tokens | +0 -2\n",
+	},
+	{
+		"a block that passes now is paid with its estimate, as often as it was given, until it is a block again",
+		func(l *memory) { l.use(0, "a", 950); blockedRow(l, 1, 60, "").Count = 5 },
+		`{"plans":[{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":2200}]}]}`,
+		"a | 1 allowed 5 blocked 0 deprioritized 950 tokens | 4 allowed 2 blocked 0 deprioritized 1130 tokens | +0 -3\n",
+	},
+	{
+		"a caller that names its request and asks again is one request",
+		func(l *memory) {
+			l.use(0, "a", 950)
+			blockedRow(l, 1, 60, "r")
+			blockedRow(l, 2, 60, "r")
+			l.add(3, "quota.consumption", `{"apiKeyId":"a","connectionId":"c","requestId":"r","cost":{"tokens":60}}`)
+		}, `{"plans":[{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":4000}]}]}`,
+		"a | 1 allowed 3 blocked 0 deprioritized 1010 tokens | 3 allowed 0 blocked 0 deprioritized 1010 tokens | +0 -2\n",
+	},
+	{
+		"the parts of a request have one answer",
+		func(l *memory) {
+			l.use(0, "a", 95)
+			for i := range int64(3) {
+				l.add(1+i, "quota.consumption", fmt.Sprintf(`{"apiKeyId":"a","connectionId":"c","requestId":"r","partial":%v,"cost":{"tokens":4}}`, i < 2))
+			}
+			l.add(5, "quota.consumption", `{"apiKeyId":"a","connectionId":"c","requestId":"s","partial":true,"cost":{"tokens":1}}`)
+			l.add(6, "quota.consumption", `{"apiKeyId":"a","connectionId":"c","requestId":"s","cost":{"tokens":1}}`)
+		}, tight(100, "enforce"),
+		"a | 3 allowed 0 blocked 0 deprioritized 109 tokens | 2 allowed 1 blocked 0 deprioritized 107 tokens | +1 -0\n",
+	},
+	{
+		"an adjustment is counted on both sides, and a copy of an event asks nothing",
+		func(l *memory) {
+			l.add(1, "quota.consumption", `{"id":"1","apiKeyId":"a","connectionId":"c","cost":{"tokens":120}}`)
+			l.add(2, "quota.consumption", `{"id":"1","apiKeyId":"a","connectionId":"c","cost":{"tokens":120}}`)
+			l.add(3, "quota.adjustment", `{"apiKeyId":"a","connectionId":"c","reason":"refund","cost":{"tokens":-60}}`)
+			l.use(4, "a", 30)
+		}, tight(100, "enforce"),
+		"a | 2 allowed 0 blocked 0 deprioritized 150 tokens | 2 allowed 0 blocked 0 deprioritized 150 tokens | +0 -0\n",
+	},
+	{
+		"a copy of an event that was blocked asks nothing either",
+		func(l *memory) {
+			l.use(0, "a", 100)
+			l.add(1, "quota.consumption", `{"id":"1","apiKeyId":"a","connectionId":"c","cost":{"tokens":5}}`)
+			l.add(2, "quota.consumption", `{"id":"1","apiKeyId":"a","connectionId":"c","cost":{"tokens":5}}`)
+		}, tight(100, "enforce"),
+		"a | 2 allowed 0 blocked 0 deprioritized 105 tokens | 1 allowed 1 blocked 0 deprioritized 100 tokens | +1 -0\n",
+	},
+	{
+		"the events of an array see each other",
+		func(l *memory) {
+			l.add(1, "quota.consumption", `[{"apiKeyId":"a","connectionId":"c","cost":{"tokens":60}},{"apiKeyId":"a","connectionId":"c","cost":{"tokens":60}},{"apiKeyId":"b","connectionId":"c","cost":{"tokens":60}}]`)
+		}, tight(100, "enforce"),
+		"a | 2 allowed 0 blocked 0 deprioritized 120 tokens | 1 allowed 1 blocked 0 deprioritized 60 tokens | +1 -0\n" +
+			"b | 1 allowed 0 blocked 0 deprioritized 60 tokens | 1 allowed 0 blocked 0 deprioritized 60 tokens | +0 -0\n",
+	},
+	{
+		"each is asked about at its own time",
+		func(l *memory) {
+			l.add(hourMs+10, "quota.consumption", fmt.Sprintf(`{"apiKeyId":"a","connectionId":"c","time":%d,"cost":{"tokens":100}}`, began+10))
+			l.add(hourMs+11, "quota.consumption", fmt.Sprintf(`{"apiKeyId":"a","connectionId":"c","time":%d,"cost":{"tokens":1}}`, began+11))
+		}, tight(100, "enforce"),
+		"a | 2 allowed 0 blocked 0 deprioritized 101 tokens | 1 allowed 1 blocked 0 deprioritized 100 tokens | +1 -0\n",
+	},
+	{
+		"without its pool nobody is blocked",
+		func(l *memory) {
+			l.use(1, "a", 990)
+			l.use(2, "b", 60)
+			blockedRow(l, 3, 60, "").Question.Pool = "p"
+			l.rows[0].Question.ConnectionID = ""
+		},
+		`{"withoutPools":["p"]}`,
+		"a | 1 allowed 1 blocked 0 deprioritized 990 tokens | 2 allowed 0 blocked 0 deprioritized 1050 tokens | +0 -1\n" +
+			"b | 0 allowed 1 blocked 0 deprioritized 60 tokens | 1 allowed 0 blocked 0 deprioritized 60 tokens | +0 -1\n",
+	},
+	{
+		"a later threshold of the history is left out, and another setting of it too: they are one document",
+		func(l *memory) {
+			l.use(1, "a", 550)
+			l.add(2, "quota.config.settings", `{"values":{"saturationThreshold":{"value":0.9,"source":"stored"}}}`)
+			l.use(3, "a", 10)
+		}, `{"settings":{"saturationThreshold":0.2}}`,
+		"a | 2 allowed 0 blocked 0 deprioritized 560 tokens | 1 allowed 1 blocked 0 deprioritized 550 tokens | +1 -0\n",
+	},
+}
+
 // TestWhatBecomesOfARequest tells, story by story, what the side after does.
 func TestWhatBecomesOfARequest(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		tell  func(l *memory)
-		trial string
-		want  string
-	}{
-		{
-			"a consumption that is blocked now is not counted, so the next may pass",
-			func(l *memory) { l.use(1, "a", 60); l.use(2, "a", 60); l.use(3, "a", 30) }, tight(100, "enforce"),
-			"a | 3 allowed 0 blocked 0 deprioritized 150 tokens | 2 allowed 1 blocked 0 deprioritized 90 tokens | +1 -0\n",
-		},
-		{
-			"what came in spite of a block comes in spite of this one",
-			func(l *memory) { l.use(1, "a", 990); l.use(2, "a", 60) }, tight(1000, "enforce"),
-			"a | 1 allowed 1 blocked 0 deprioritized 1050 tokens | 1 allowed 1 blocked 0 deprioritized 1050 tokens | +0 -0\n",
-		},
-		{
-			"a pool that observes stops nobody",
-			func(l *memory) { l.use(1, "a", 60); l.use(2, "a", 60) }, tight(100, "observe"),
-			"a | 2 allowed 0 blocked 0 deprioritized 120 tokens | 1 allowed 1 blocked 0 deprioritized 120 tokens | +1 -0\n",
-		},
-		{
-			"a hold that is refused now takes its consumption along",
-			func(l *memory) { l.hold(1, "h1", "a", 200); l.settle(2, "h1", "a", 20) }, tight(100, "enforce"),
-			"a | 1 allowed 0 blocked 0 deprioritized 20 tokens | 1 allowed 0 blocked 0 deprioritized 20 tokens | +0 -0\n",
-		},
-		{
-			"… when the key has used its cap",
-			func(l *memory) {
-				l.use(0, "a", 90)
-				l.hold(1, "h1", "a", 20)
-				l.settle(2, "h1", "a", 5)
-				l.use(3, "a", 5)
-			}, tight(100, "enforce"),
-			"a | 3 allowed 0 blocked 0 deprioritized 100 tokens | 2 allowed 1 blocked 0 deprioritized 95 tokens | +1 -0\n",
-		},
-		{
-			"a hold that is granted now is paid with its estimate, and not again",
-			func(l *memory) {
-				l.use(0, "a", 950)
-				l.hold(1, "h1", "a", 80)
-				l.hold(2, "h2", "a", 80)
-				l.settle(3, "h2", "a", 70) // its caller did not heed the block
-			}, `{"plans":[{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":3000}]}]}`,
-			"a | 1 allowed 3 blocked 0 deprioritized 1020 tokens | 3 allowed 0 blocked 0 deprioritized 1110 tokens | +0 -2\n",
-		},
-		{
-			"a block that passes now is paid with its estimate, as often as it was given, until it is a block again",
-			func(l *memory) { l.use(0, "a", 950); blockedRow(l, 1, 60, "").Count = 5 },
-			`{"plans":[{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":2200}]}]}`,
-			"a | 1 allowed 5 blocked 0 deprioritized 950 tokens | 4 allowed 2 blocked 0 deprioritized 1130 tokens | +0 -3\n",
-		},
-		{
-			"a caller that names its request and asks again is one request",
-			func(l *memory) {
-				l.use(0, "a", 950)
-				blockedRow(l, 1, 60, "r")
-				blockedRow(l, 2, 60, "r")
-				l.add(3, "quota.consumption", `{"apiKeyId":"a","connectionId":"c","requestId":"r","cost":{"tokens":60}}`)
-			}, `{"plans":[{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":4000}]}]}`,
-			"a | 1 allowed 3 blocked 0 deprioritized 1010 tokens | 3 allowed 0 blocked 0 deprioritized 1010 tokens | +0 -2\n",
-		},
-		{
-			"the parts of a request have one answer",
-			func(l *memory) {
-				l.use(0, "a", 95)
-				for i := range int64(3) {
-					l.add(1+i, "quota.consumption", fmt.Sprintf(`{"apiKeyId":"a","connectionId":"c","requestId":"r","partial":%v,"cost":{"tokens":4}}`, i < 2))
-				}
-				l.add(5, "quota.consumption", `{"apiKeyId":"a","connectionId":"c","requestId":"s","partial":true,"cost":{"tokens":1}}`)
-				l.add(6, "quota.consumption", `{"apiKeyId":"a","connectionId":"c","requestId":"s","cost":{"tokens":1}}`)
-			}, tight(100, "enforce"),
-			"a | 3 allowed 0 blocked 0 deprioritized 109 tokens | 2 allowed 1 blocked 0 deprioritized 107 tokens | +1 -0\n",
-		},
-		{
-			"an adjustment is counted on both sides, and a copy of an event asks nothing",
-			func(l *memory) {
-				l.add(1, "quota.consumption", `{"id":"1","apiKeyId":"a","connectionId":"c","cost":{"tokens":120}}`)
-				l.add(2, "quota.consumption", `{"id":"1","apiKeyId":"a","connectionId":"c","cost":{"tokens":120}}`)
-				l.add(3, "quota.adjustment", `{"apiKeyId":"a","connectionId":"c","reason":"refund","cost":{"tokens":-60}}`)
-				l.use(4, "a", 30)
-			}, tight(100, "enforce"),
-			"a | 2 allowed 0 blocked 0 deprioritized 150 tokens | 2 allowed 0 blocked 0 deprioritized 150 tokens | +0 -0\n",
-		},
-		{
-			"a copy of an event that was blocked asks nothing either",
-			func(l *memory) {
-				l.use(0, "a", 100)
-				l.add(1, "quota.consumption", `{"id":"1","apiKeyId":"a","connectionId":"c","cost":{"tokens":5}}`)
-				l.add(2, "quota.consumption", `{"id":"1","apiKeyId":"a","connectionId":"c","cost":{"tokens":5}}`)
-			}, tight(100, "enforce"),
-			"a | 2 allowed 0 blocked 0 deprioritized 105 tokens | 1 allowed 1 blocked 0 deprioritized 100 tokens | +1 -0\n",
-		},
-		{
-			"the events of an array see each other",
-			func(l *memory) {
-				l.add(1, "quota.consumption", `[{"apiKeyId":"a","connectionId":"c","cost":{"tokens":60}},{"apiKeyId":"a","connectionId":"c","cost":{"tokens":60}},{"apiKeyId":"b","connectionId":"c","cost":{"tokens":60}}]`)
-			}, tight(100, "enforce"),
-			"a | 2 allowed 0 blocked 0 deprioritized 120 tokens | 1 allowed 1 blocked 0 deprioritized 60 tokens | +1 -0\n" +
-				"b | 1 allowed 0 blocked 0 deprioritized 60 tokens | 1 allowed 0 blocked 0 deprioritized 60 tokens | +0 -0\n",
-		},
-		{
-			"each is asked about at its own time",
-			func(l *memory) {
-				l.add(hourMs+10, "quota.consumption", fmt.Sprintf(`{"apiKeyId":"a","connectionId":"c","time":%d,"cost":{"tokens":100}}`, began+10))
-				l.add(hourMs+11, "quota.consumption", fmt.Sprintf(`{"apiKeyId":"a","connectionId":"c","time":%d,"cost":{"tokens":1}}`, began+11))
-			}, tight(100, "enforce"),
-			"a | 2 allowed 0 blocked 0 deprioritized 101 tokens | 1 allowed 1 blocked 0 deprioritized 100 tokens | +1 -0\n",
-		},
-		{
-			"without its pool nobody is blocked",
-			func(l *memory) {
-				l.use(1, "a", 990)
-				l.use(2, "b", 60)
-				blockedRow(l, 3, 60, "").Question.Pool = "p"
-				l.rows[0].Question.ConnectionID = ""
-			},
-			`{"withoutPools":["p"]}`,
-			"a | 1 allowed 1 blocked 0 deprioritized 990 tokens | 2 allowed 0 blocked 0 deprioritized 1050 tokens | +0 -1\n" +
-				"b | 0 allowed 1 blocked 0 deprioritized 60 tokens | 1 allowed 0 blocked 0 deprioritized 60 tokens | +0 -1\n",
-		},
-		{
-			"a later threshold of the history is left out, and another setting of it too: they are one document",
-			func(l *memory) {
-				l.use(1, "a", 550)
-				l.add(2, "quota.config.settings", `{"values":{"saturationThreshold":{"value":0.9,"source":"stored"}}}`)
-				l.use(3, "a", 10)
-			}, `{"settings":{"saturationThreshold":0.2}}`,
-			"a | 2 allowed 0 blocked 0 deprioritized 560 tokens | 1 allowed 1 blocked 0 deprioritized 550 tokens | +1 -0\n",
-		},
-	} {
+	for _, c := range requestStories {
 		t.Run(c.name, func(t *testing.T) {
 			l := shared(50, 50)
 			c.tell(l)
