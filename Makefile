@@ -26,7 +26,8 @@ build: ## build the programs into bin/
 	$(STATIC) $(GO) build -trimpath -o $(BIN)/ ./cmd/...
 
 .PHONY: test
-test: $(NODE_PACKAGES) ## run every test, with the race detector (needs gcc and Node)
+test: $(NODE_PACKAGES) ## run every test, with the race detector (needs gcc and Node; installs qemu-user)
+	@.ci/emulator
 	$(GO) test -race -timeout 10m ./...
 
 # The packages of the tests' client that is not Go.

@@ -66,6 +66,7 @@ var Boundaries = []Boundary{
 	), "it measures what a program is put together from, and only programs know it"},
 	{"fakeprovider", words("dialect", "wire"), "a provider knows its own dialect, and nothing of who asks before it is called"},
 	{"demo", words("client", "dialect", "fakeprovider", "gateway", "keyfile"), "it is a user of what others are given, and shows only what the engine says"},
+	{"internal/golden", nil, "it is tests alone, of what the others compute"},
 	{"internal/lint", nil, "the rules of the house judge all and use none"},
 }
 
