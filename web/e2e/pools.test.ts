@@ -62,7 +62,7 @@ describe("the pools page", () => {
   ])("can be read by all: %s", async (name, options) => {
     const { page, faults } = await openPage(browser, front.url, options);
     await page.getByText("Live", { exact: true }).waitFor();
-    await page.getByRole("article").nth(3).getByText("amelie").waitFor();
+    await page.getByRole("article").nth(4).getByText("amelie").waitFor();
     await page.screenshot({ path: join(pictures, `pools-${name}.png`), fullPage: true });
     expect(await seriousFindings(page)).toEqual([]);
     expect(await widerThanWindow(page)).toBe(false);

@@ -27,6 +27,13 @@ const pools = [
       { apiKeyId: "summaries", weight: 40, policy: "soft" },
     ],
   },
+  {
+    id: "night", name: "Night batch", provider: "kimi", connectionIds: ["kimi-night"],
+    allocations: [
+      { apiKeyId: "translation-batch", weight: 70, policy: "soft" },
+      { apiKeyId: "embedding-refresh-for-the-product-catalogue", weight: 30, policy: "burst" },
+    ],
+  },
   { id: "trial", name: "GLM trial", provider: "glm", connectionIds: ["glm-trial"], allocations: [{ apiKeyId: "amelie", weight: 100, policy: "soft" }] },
 ];
 
@@ -40,6 +47,8 @@ const events = [
   used("intern-notebook", "kimi-lisbon", { requests: 57, tokens: 91_000 }),
   used("quarterly-report-builder", "openai-reports", { requests: 44, tokens: 2_400_000, usd: 23.481 }),
   used("summaries", "openai-reports", { requests: 120, tokens: 610_000, usd: 4.07 }),
+  used("translation-batch", "kimi-night", { requests: 1_402, tokens: 9_120_000 }),
+  used("embedding-refresh-for-the-product-catalogue", "kimi-night", { requests: 578, tokens: 1_250_000 }),
   used("amelie", "glm-trial", { requests: 9, tokens: 48_290 }),
 ];
 
@@ -51,7 +60,7 @@ const reading = (five: number, week: number) => ({
   ],
 });
 
-/** Fills an engine: four pools, six hours into a working day. */
+/** Fills an engine: five pools, six hours into a working day. */
 export async function fill(engine: Engine): Promise<void> {
   await engine.post("/api/quota/pools", pools);
   await fetch(`${engine.url}/api/quota/plans/openai-reports`, {

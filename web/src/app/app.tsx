@@ -58,35 +58,37 @@ function Nowhere() {
 function Side() {
   return (
     <div class="side">
-      <a class="brand" href={href("pools")}>
-        <Mark />
-        Quotashare
-      </a>
-      <nav class="nav" aria-label="Pages">
-        {navigation.map((group) => (
-          <div class="nav-group" key={group.title}>
-            <p class="nav-title">{group.title}</p>
-            <ul>
-              {group.items.map((item) => (
-                <li key={item.page}>
-                  <NavLink item={item} />
-                </li>
-              ))}
-            </ul>
-          </div>
-        ))}
-      </nav>
-      <div class="side-foot">
-        <Choice
-          label="Colours"
-          value={theme.value}
-          onChange={(chosen) => void (theme.value = chosen)}
-          options={[
-            { value: "system", text: <Option icon="system" text="As the system" />, title: "As the system" },
-            { value: "light", text: <Option icon="sun" text="Light" />, title: "Light" },
-            { value: "dark", text: <Option icon="moon" text="Dark" />, title: "Dark" },
-          ]}
-        />
+      <div class="side-inner">
+        <a class="brand" href={href("pools")}>
+          <Mark />
+          Quotashare
+        </a>
+        <nav class="nav" aria-label="Pages">
+          {navigation.map((group) => (
+            <div class="nav-group" key={group.title}>
+              <p class="nav-title">{group.title}</p>
+              <ul>
+                {group.items.map((item) => (
+                  <li key={item.page}>
+                    <NavLink item={item} />
+                  </li>
+                ))}
+              </ul>
+            </div>
+          ))}
+        </nav>
+        <div class="side-foot">
+          <Choice
+            label="Colours"
+            value={theme.value}
+            onChange={(chosen) => void (theme.value = chosen)}
+            options={[
+              { value: "system", text: <Option icon="system" text="As the system" />, title: "As the system" },
+              { value: "light", text: <Option icon="sun" text="Light" />, title: "Light" },
+              { value: "dark", text: <Option icon="moon" text="Dark" />, title: "Dark" },
+            ]}
+          />
+        </div>
       </div>
     </div>
   );

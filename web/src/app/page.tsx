@@ -1,6 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
+/** Nobody has gone anywhere yet: the page that opens first leaves the focus where the browser has it. */
+let opening = true;
+
 interface Props {
   title: string;
   /** One sentence under the title. */
@@ -16,7 +19,10 @@ export function Page({ title, lead, actions, children }: Props) {
   useEffect(() => {
     document.title = `${title} · Quotashare`;
   }, [title]);
-  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  useEffect(() => {
+    if (!opening) heading.current?.focus({ preventScroll: true });
+    opening = false;
+  }, []);
   return (
     <>
       <header class="page-head">

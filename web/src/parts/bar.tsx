@@ -11,6 +11,9 @@ interface Props {
 
 const percent = (part: number): string => `${(part * 100).toFixed(3)}%`;
 
+/** Where the limit is on the bar. */
+const limitOf = (model: BarModel): number => model.marks.find((mark) => mark.kind === "limit")?.at ?? 1;
+
 function Part({ part, title }: { part: Segment; title: string | undefined }) {
   const colour = part.hue >= 0 ? `hue-${part.hue}` : part.kind;
   return <span class={`bar-part ${colour}`} style={{ left: percent(part.from), width: percent(part.size) }} title={title} />;
@@ -29,6 +32,7 @@ export function Bar({ model, label, describe, small = false }: Props) {
         {model.segments.map((part) => (
           <Part key={part.id} part={part} title={describe?.(part)} />
         ))}
+        {model.over && <span class="bar-excess" style={{ left: percent(limitOf(model)) }} />}
       </div>
       {!small && (
         <div class="bar-shares">

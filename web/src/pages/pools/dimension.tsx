@@ -1,8 +1,10 @@
 import type { UsedDimension } from "../../api/types";
-import { bar, type Mark, type Segment } from "../../model/bar";
+import { bar, type Mark, type Segment, unattributed } from "../../model/bar";
 import { Bar } from "../../parts/bar";
 import { Amount, Percent, When } from "../../parts/figures";
+import { Glyph } from "./legend";
 import { amount } from "../../words/amount";
+import { compare, percentOf } from "../../words/decimal";
 import { dimensionTitle } from "../../words/terms";
 import { duration } from "../../words/time";
 
@@ -36,7 +38,7 @@ export function DimensionUse({ dimension: d, hues }: Props) {
         <p>
           <Amount of={d.consumedTotal} unit={d.unit} as="short" />
           <span class="faint">{d.limit === null ? " used" : " of "}</span>
-          {d.limit !== null && <Amount of={d.limit} unit={d.unit} as="short" />}
+          {d.limit !== null && <Amount of={d.limit} unit={d.unit} as={d.unit === "percent" ? "full" : "short"} />}
         </p>
       </div>
       <Bar model={model} label={`${dimensionTitle(d)}. ${said || "Nothing is used."}`} describe={(part) => describe(part, d)} />
@@ -47,7 +49,34 @@ export function DimensionUse({ dimension: d, hues }: Props) {
         <Lasts d={d} />
         <Reset d={d} />
       </p>
+      <Marks d={d} />
     </section>
+  );
+}
+
+/** What else is in the bar, in figures. */
+function Marks({ d }: { d: UsedDimension }) {
+  const rest = unattributed(d);
+  // Parts of keys are cut off below a millionth of a point: what that leaves is nobody's, and nobody's concern.
+  const worth = compare(percentOf(rest, d.consumedTotal, 1) ?? 0, 0) > 0;
+  return (
+    <ul class="dimension-marks">
+      {d.strictAt !== null && (
+        <li>
+          <Glyph of="threshold" /> shares count from {amount(d.strictAt, d.unit)}
+        </li>
+      )}
+      {worth && (
+        <li>
+          <Glyph of="unattributed" /> {amount(rest, d.unit)} by no key
+        </li>
+      )}
+      {compare(d.heldTotal, 0) > 0 && (
+        <li>
+          <Glyph of="held" /> {amount(d.heldTotal, d.unit)} under way
+        </li>
+      )}
+    </ul>
   );
 }
 

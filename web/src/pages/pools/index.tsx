@@ -5,6 +5,7 @@ import { Empty } from "../../parts/empty";
 import { ErrorNotice } from "../../parts/notice";
 import { useSession } from "../../state/session";
 import { PoolCard } from "./card";
+import { Legend } from "./legend";
 import "./pools.css";
 
 /** All pools: who uses what of which account. */
@@ -23,13 +24,16 @@ export function PoolsPage() {
       {trouble.value && pools.value === null && <ErrorNotice title="The pools could not be read" error={trouble.value} />}
       {pools.value?.length === 0 && <NoPools />}
       {pools.value && pools.value.length > 0 && (
-        <ul class="cards">
-          {pools.value.map((pool) => (
-            <li key={pool.id}>
-              <PoolCard pool={pool} />
-            </li>
-          ))}
-        </ul>
+        <>
+          <Legend />
+          <ul class="cards">
+            {pools.value.map((pool) => (
+              <li key={pool.id}>
+                <PoolCard pool={pool} />
+              </li>
+            ))}
+          </ul>
+        </>
       )}
     </Page>
   );

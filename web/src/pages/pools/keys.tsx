@@ -24,8 +24,9 @@ const shown = 6;
 /** Each key with what it has used, against its share, and whether it may go on. */
 export function KeyList({ pool, usage, dimension: d, hues, several }: Props) {
   const verdicts = new Map(usage.keys.map((key) => [key.apiKeyId, key]));
-  const rows = d.perKey.slice(0, shown);
-  const more = d.perKey.length - rows.length;
+  const keys = d.perKey.filter(counted);
+  const rows = keys.slice(0, shown);
+  const more = keys.length - rows.length;
   return (
     <div class="keys">
       {several && <p class="keys-of faint">Keys, by {dimensionName(d)}</p>}
@@ -39,6 +40,9 @@ export function KeyList({ pool, usage, dimension: d, hues, several }: Props) {
   );
 }
 
+/** Keys that share the allocation of everyone else are in its row already. */
+const counted = (key: KeyUse): boolean => key.allocation !== "*" || key.apiKeyId === "*";
+
 /** "everyone else" is what "*" stands for. */
 const nameOf = (key: KeyUse): string => (key.apiKeyId === "*" ? "everyone else" : key.apiKeyId);
 
@@ -50,7 +54,7 @@ function KeyRow({ of, d, hue, verdict: v }: { of: KeyUse; d: UsedDimension; hue:
       <Swatch hue={hue} />
       <span class="key-name">{nameOf(of)}</span>
       <span class="key-used">
-        <Amount of={of.consumed} unit={d.unit} as="short" />
+        <Amount of={of.consumed} unit={d.unit} as={d.unit === "percent" ? "full" : "short"} />
       </span>
       <span class="key-share faint">{portion(of.consumed, of.fairShare, "its share", d.limit === null ? "limit not known" : "no share of its own")}</span>
       {said && said.tone !== "good" && <span class={`key-said ${said.tone}-text`}>{said.text}</span>}

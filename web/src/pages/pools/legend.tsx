@@ -1,0 +1,28 @@
+/** What the parts of a bar mean. */
+const meanings = {
+  part: "used by a key",
+  share: "its fair share",
+  threshold: "shares count from here on",
+  limit: "the limit",
+  unattributed: "used, and no key reported it",
+} as const;
+
+export type GlyphName = keyof typeof meanings | "held";
+
+/** A small picture of a part of a bar. */
+export function Glyph({ of }: { of: GlyphName }) {
+  return <span class={`glyph ${of}`} aria-hidden="true" />;
+}
+
+/** How to read the bars, once for all of them. */
+export function Legend() {
+  return (
+    <ul class="legend" aria-label="How to read the bars">
+      {Object.entries(meanings).map(([name, meaning]) => (
+        <li key={name}>
+          <Glyph of={name as GlyphName} /> {meaning}
+        </li>
+      ))}
+    </ul>
+  );
+}
