@@ -45,6 +45,7 @@ export default defineConfig({
     outDir: out,
     emptyOutDir: false,
     target: "es2022",
+    cssTarget: ["chrome123", "firefox120", "safari17.5"], // the first with light-dark()
     assetsInlineLimit: 0, // no data: addresses, the policy of the pages allows none
     modulePreload: { polyfill: false },
   },

@@ -16,18 +16,25 @@ export interface Watched {
   readonly faults: string[];
 }
 
+export interface Options {
+  dark?: boolean;
+  width?: number;
+  /** Faults of the console that the test causes itself. */
+  expected?: RegExp;
+}
+
 /** A page whose faults are written down. */
-export async function openPage(browser: Browser, url: string, options: { dark?: boolean; width?: number; height?: number } = {}): Promise<Watched> {
+export async function open(browser: Browser, url: string, options: Options): Promise<Watched> {
   const context = await browser.newContext({
     colorScheme: options.dark ? "dark" : "light",
-    viewport: { width: options.width ?? 1440, height: options.height ?? 960 },
+    viewport: { width: options.width ?? 1440, height: 960 },
     reducedMotion: "reduce",
-    bypassCSP: false,
   });
   const page = await context.newPage();
   const faults: string[] = [];
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") faults.push(`${message.type()}: ${message.text()}`);
+    const text = message.text();
+    if (/error|warning/.test(message.type()) && !options.expected?.test(text)) faults.push(`${message.type()}: ${text}`);
   });
   page.on("pageerror", (error) => faults.push(`thrown: ${error.message}`));
   page.on("request", (request) => {
@@ -45,7 +52,7 @@ interface AxeResults {
 
 /** What an accessibility check finds that is serious or worse. */
 export async function seriousFindings(page: Page): Promise<string[]> {
-  const results = (await page.evaluate(`(() => { const module = { exports: {} }; ${axe}; return (module.exports.run ? module.exports : axe).run(document); })()`)) as AxeResults;
+  const results = (await page.evaluate(`(() => { const module = { exports: {} }; ${axe}; return module.exports.run(document); })()`)) as AxeResults;
   return results.violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`));

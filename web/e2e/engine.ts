@@ -7,30 +7,55 @@ import { join } from "node:path";
 /** What `make build` made, unless another is named. */
 const program = process.env["QUOTASHARE"] ?? new URL("../../bin/quotashare", import.meta.url).pathname;
 
-export interface Engine {
-  /** "http://127.0.0.1:<port>" */
-  readonly url: string;
-  post(path: string, document: unknown): Promise<unknown>;
-  stop(): Promise<void>;
+export class Engine {
+  private constructor(
+    private readonly folder: string,
+    private child: ChildProcess,
+    /** "http://127.0.0.1:<port>" */
+    readonly url: string,
+  ) {}
+
+  /** Starts an engine that listens where there is room, and waits until it does. */
+  static async start(): Promise<Engine> {
+    const folder = await mkdtemp(join(tmpdir(), "quotashare-web-"));
+    const child = run(folder, "127.0.0.1:0");
+    return new Engine(folder, child, await address(child));
+  }
+
+  async send(method: string, path: string, document: unknown): Promise<unknown> {
+    const headers = { "Content-Type": "application/json" };
+    const response = await fetch(this.url + path, { method, headers, body: JSON.stringify(document) });
+    const answer: unknown = await response.json();
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${JSON.stringify(answer)}`);
+    return answer;
+  }
+
+  post(path: string, document: unknown): Promise<unknown> {
+    return this.send("POST", path, document);
+  }
+
+  /** Stops it. What it has stays. */
+  async pause(): Promise<void> {
+    const ended = new Promise((resolve) => this.child.once("exit", resolve));
+    this.child.kill("SIGTERM");
+    await ended;
+  }
+
+  /** Starts it again where it was. */
+  async resume(): Promise<void> {
+    this.child = run(this.folder, new URL(this.url).host);
+    await address(this.child);
+  }
+
+  async stop(): Promise<void> {
+    await this.pause();
+    await rm(this.folder, { recursive: true });
+  }
 }
 
-/** Starts an engine that listens where there is room, and waits until it answers. */
-export async function startEngine(): Promise<Engine> {
-  const folder = await mkdtemp(join(tmpdir(), "quotashare-web-"));
-  const child = spawn(program, [
-    "up", "--data-dir", join(folder, "data"), "--nats-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--sync", "100ms", "--log-level", "error",
-  ]);
-  const url = await address(child);
-  return {
-    url,
-    post: (path, document) => post(url + path, document),
-    async stop() {
-      const ended = new Promise((resolve) => child.once("exit", resolve));
-      child.kill("SIGTERM");
-      await ended;
-      await rm(folder, { recursive: true });
-    },
-  };
+function run(folder: string, http: string): ChildProcess {
+  const where = ["--data-dir", join(folder, "data"), "--nats-addr", "127.0.0.1:0", "--http-addr", http];
+  return spawn(program, ["up", ...where, "--sync", "100ms", "--log-level", "error"]);
 }
 
 /** Reads where it listens from what it says. */
@@ -39,19 +64,12 @@ function address(child: ChildProcess): Promise<string> {
     let said = "";
     const hear = (text: Buffer): void => {
       said += text.toString();
-      const found = /https?:\/\/[\w.:[\]]+/.exec(said.slice(Math.max(0, said.indexOf("HTTP"))));
-      if (said.includes("HTTP") && found) resolve(found[0]);
+      const found = /HTTP\s+(http:\/\/\S+)/.exec(said)?.[1];
+      if (found) resolve(found);
     };
     child.stdout?.on("data", hear);
     child.stderr?.on("data", hear);
     child.once("error", reject);
     child.once("exit", () => reject(new Error(`the engine ended: ${said}`)));
   });
-}
-
-async function post(url: string, document: unknown): Promise<unknown> {
-  const response = await fetch(url, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(document) });
-  const answer: unknown = await response.json();
-  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${JSON.stringify(answer)}`);
-  return answer;
 }

@@ -63,13 +63,23 @@ const reading = (five: number, week: number) => ({
 /** Fills an engine: five pools, six hours into a working day. */
 export async function fill(engine: Engine): Promise<void> {
   await engine.post("/api/quota/pools", pools);
-  await fetch(`${engine.url}/api/quota/plans/openai-reports`, {
-    method: "PUT",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ dimensions: [{ unit: "usd", window: "daily", limit: 40 }, { unit: "tokens", window: "daily", limit: 5_000_000 }] }),
+  await engine.send("PUT", "/api/quota/plans/openai-reports", {
+    dimensions: [{ unit: "usd", window: "daily", limit: 40 }, { unit: "tokens", window: "daily", limit: 5_000_000 }],
   });
   await engine.post("/api/quota/events", events);
   await engine.post("/api/quota/events", [reading(0, 41)]);
   await engine.post("/api/quota/events", [used("tomasz", "codex-pro", { tokens: 120_000 }), used("amelie", "codex-pro", { tokens: 48_000 })]);
   await engine.post("/api/quota/events", [reading(72, 58)]);
+}
+
+/** Fifty pools of forty keys, all of which have used something. */
+export async function fillLarge(engine: Engine): Promise<void> {
+  const ids = (n: number, name: string): string[] => Array.from({ length: n }, (_, i) => `${name}-${String(i + 1).padStart(2, "0")}`);
+  const keys = ids(40, "key");
+  const many = ids(50, "pool").map((id) => ({
+    id, name: `Pool ${id}`, provider: "kimi", connectionIds: [`${id}-account`],
+    allocations: keys.map((apiKeyId) => ({ apiKeyId, weight: 2.5, policy: "soft" })),
+  }));
+  await engine.post("/api/quota/pools", many);
+  await engine.post("/api/quota/events", many.flatMap((pool) => keys.map((key, i) => used(key, `${pool.id}-account`, { requests: 5 + i }))));
 }

@@ -1,12 +1,13 @@
+// Styles first: those of pages may then overrule those of parts.
+import "./style/tokens.css";
+import "./style/base.css";
+import "./style/parts.css";
+import "./style/frame.css";
 import { render } from "preact";
 import { App } from "./app/app";
 import { followAddress } from "./app/route";
 import { followTheme } from "./app/theme";
 import { newSession, SessionProvider } from "./state/session";
-import "./style/tokens.css";
-import "./style/base.css";
-import "./style/parts.css";
-import "./style/frame.css";
 
 followTheme();
 followAddress();

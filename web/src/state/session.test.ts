@@ -61,3 +61,24 @@ test("an engine that is not ready is asked again", async () => {
   expect(asked.filter((path) => path === "pools")).toHaveLength(2);
   session.connection.stop();
 });
+
+test("many events are taken a few at a time, in their order", async () => {
+  const { session } = engine(() => told(Array.from({ length: 20 }, (_, i) => change(i + 1)).join("")));
+  const seen: number[] = [];
+  session.store.changes.subscribe((changes) => void seen.push(changes.length));
+  session.connection.start();
+  await vi.advanceTimersByTimeAsync(10);
+  expect(seen).toEqual([0, 8, 16, 20]);
+  expect(session.store.changes.value.map((known) => known.seq)).toEqual(Array.from({ length: 20 }, (_, i) => 20 - i));
+  session.connection.stop();
+});
+
+test("what was told to a page that slept is taken at once", async () => {
+  const { session } = engine(() => told(Array.from({ length: 501 }, (_, i) => change(i + 1)).join("")));
+  const seen: number[] = [];
+  session.store.changes.subscribe((changes) => void seen.push(changes.length));
+  session.connection.start();
+  await vi.advanceTimersByTimeAsync(10);
+  expect(seen).toEqual([0, 500]);
+  session.connection.stop();
+});

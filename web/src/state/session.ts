@@ -5,6 +5,7 @@ import type { Fetch } from "../api/call";
 import { newApi, type Api } from "../api/client";
 import { ApiError, unreachable } from "../api/error";
 import { Connection } from "../live/connection";
+import type { StreamEvent } from "../live/sse";
 import { Store } from "./store";
 
 export interface Session {
@@ -17,6 +18,15 @@ export interface Session {
 
 /** Changes often come in crowds, an import of a thousand pools say: they are read once. */
 const settle = 200;
+
+/**
+ * How many events are taken before the page is drawn. Fifty pools that change in
+ * the same second would else be one long moment in which nothing can be clicked.
+ */
+const atOnce = 8;
+
+/** So many events are no change but a page that was asleep: what lies between is not drawn. */
+const asleep = 500;
 
 /** How soon pools are asked for again that could not be read. */
 const again = 2_000;
@@ -49,6 +59,14 @@ export function newSession(fetch: Fetch): Session {
     for (const pool of store.pools.peek() ?? []) store.setUsage(await api.pools.usage(pool.id));
     store.heard();
   };
+  const waiting: StreamEvent[] = [];
+  let taking = false;
+  const take = (): void => {
+    const some = waiting.splice(0, waiting.length > asleep ? waiting.length : atOnce);
+    taking = waiting.length > 0;
+    if (taking) setTimeout(take, 0);
+    if (store.take(some)) soon(settle);
+  };
   const connection = new Connection(fetch, {
     link(link) {
       store.link.value = link;
@@ -56,7 +74,8 @@ export function newSession(fetch: Fetch): Session {
     },
     heard: () => store.heard(),
     events(events) {
-      if (store.take(events)) soon(settle);
+      waiting.push(...events);
+      if (!taking) take();
     },
     // What fails is asked for again in 30 seconds, and the link says that it is old.
     poll: () => poll().catch(() => undefined),

@@ -34,6 +34,8 @@ export class Store {
   readonly trouble = signal<ApiError | null>(null);
   /** The engine's clock, in epoch milliseconds, a second at a time. */
   readonly now = signal(Date.now());
+  /** As now, a minute at a time: for what names no seconds. */
+  readonly minute = computed(() => this.now.value - (this.now.value % 60_000));
   /** When the engine was last heard of, by the same clock. */
   readonly heardAt = signal<number | null>(null);
   /** How far the engine's clock is ahead of the browser's, in milliseconds. */

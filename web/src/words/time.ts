@@ -52,8 +52,18 @@ type Zone = string | undefined;
 
 const locale = "en-GB";
 
+/** Making a formatter takes a hundred times as long as using it, and there are only a few. */
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+function formatter(of: string, zone: Zone, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = [of, zone, ...Object.entries(options).flat()].join();
+  const known = formatters.get(key) ?? new Intl.DateTimeFormat(of, { timeZone: zone, ...options });
+  formatters.set(key, known);
+  return known;
+}
+
 function shown(at: number, zone: Zone, options: Intl.DateTimeFormatOptions): string {
-  return new Intl.DateTimeFormat(locale, { timeZone: zone, hourCycle: "h23", ...options }).format(at);
+  return formatter(locale, zone, { hourCycle: "h23", ...options }).format(at);
 }
 
 /** "14:05:09" in the zone of the reader. */
@@ -66,7 +76,7 @@ const shortClock = (at: number, zone: Zone): string => shown(at, zone, { hour: "
 /** How many midnights of the reader's zone lie between two instants. */
 function daysBetween(at: number, now: number, zone: Zone): number {
   const number = (t: number): number => {
-    const [y = 0, m = 1, d = 1] = new Intl.DateTimeFormat("sv-SE", { timeZone: zone }).format(t).split("-").map(Number);
+    const [y = 0, m = 1, d = 1] = formatter("sv-SE", zone, {}).format(t).split("-").map(Number);
     return Date.UTC(y, m - 1, d) / day;
   };
   return number(at) - number(now);

@@ -47,8 +47,8 @@ const counted = (key: KeyUse): boolean => key.allocation !== "*" || key.apiKeyId
 const nameOf = (key: KeyUse): string => (key.apiKeyId === "*" ? "everyone else" : key.apiKeyId);
 
 function KeyRow({ of, d, hue, verdict: v }: { of: KeyUse; d: UsedDimension; hue: number; verdict: KeyVerdict | undefined }) {
-  const now = useSession().store.now.value;
-  const said = v && verdict(v, now);
+  const minute = useSession().store.minute.value;
+  const said = v && verdict(v, minute);
   return (
     <li class="key-row">
       <Swatch hue={hue} />
