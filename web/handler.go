@@ -10,9 +10,11 @@ import (
 )
 
 // policy is what a browser may do with the pages. Nothing is allowed that is
-// not named: scripts, styles, images and calls of this server, no others.
+// not named: scripts, styles, images and calls of this server, no others. Text
+// that would become a script, or a part of the page with one in it, is refused
+// even when a script of ours is tricked into making it.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
 // Names in hashed hold a hash of their content, so they mean the same for ever.
 // All else is asked for again each time, and answered 304 while it is the same.
