@@ -101,8 +101,10 @@ describe("a stream", () => {
   });
 
   test("that opens and tells nothing is no stream: the page asks", async () => {
-    const { connection, told } = page("stream");
+    const { connection, told, streams } = page("stream");
     connection.start();
+    await pass(0);
+    streams[0]?.send(": \n"); // alive, and that is all
     await pass(timing.patience);
     expect(told).toEqual(["connecting", "polling", "asks"]);
     connection.stop();
@@ -126,6 +128,19 @@ describe("without a stream", () => {
     streams[0]?.send(event(1));
     await pass(timing.pollEvery);
     expect(told).toEqual(["connecting", "polling", "asks", "live", "state 1"]);
+    connection.stop();
+  });
+
+  test("after a stream it begins to try as often as at first", async () => {
+    const down = new Error("down");
+    const { connection, ids, streams } = page(down, down, down, "stream", "stream");
+    connection.start();
+    await pass(7_000);
+    streams[0]?.send(event(1));
+    await pass(0);
+    streams[0]?.end();
+    await pass(timing.retryFirst);
+    expect(ids).toHaveLength(5);
     connection.stop();
   });
 

@@ -22,7 +22,9 @@ test.each<[string, Pool["mode"], Usage | null, string, string]>([
 ])("when %s", (_, mode, of, tone, text) => expect(health(pool(mode), of)).toMatchObject({ tone, text }));
 
 test("the tightest is nearest to its limit, and unknown is not near", () => {
-  expect(tightest(usage([unknown, dim({}), strict, dim({})]))).toBe(strict);
+  const [first, second] = [dim({}), dim({})];
+  expect(tightest(usage([first, second]))).toBe(first);
+  expect(tightest(usage([unknown, first, strict, second]))).toBe(strict);
   expect(tightest(usage([unknown]))).toBe(unknown);
   expect(tightest(usage([]))).toBeNull();
   expect([fullness(dim({ usedPercent: 132 })), fullness(unknown)]).toEqual([1.32, -1]);

@@ -22,8 +22,10 @@ function engine(stream: () => Response) {
   return { session, asked, setPools: (answer: () => Response) => void (pools = answer) };
 }
 
-function told(text: string): Response {
-  return new Response(new ReadableStream({ start: (control) => control.enqueue(new TextEncoder().encode(text)) }));
+/** A stream that tells these pieces, and goes on. */
+function told(...pieces: string[]): Response {
+  const text = new TextEncoder();
+  return new Response(new ReadableStream({ start: (control) => pieces.forEach((piece) => control.enqueue(text.encode(piece))) }));
 }
 
 const change = (seq: number): string => `event: config\nid: ${seq}.a.0\ndata: {"seq":${seq},"time":"t"}\n\n`;
@@ -81,4 +83,34 @@ test("what was told to a page that slept is taken at once", async () => {
   await vi.advanceTimersByTimeAsync(10);
   expect(seen).toEqual([0, 500]);
   session.connection.stop();
+});
+
+test("what is told while events wait does not overtake them, and is not drawn at once", async () => {
+  const piece = (from: number): string => Array.from({ length: 20 }, (_, i) => change(from + i)).join("");
+  const { session } = engine(() => told(piece(1), piece(21)));
+  session.connection.start();
+  for (let i = 0; i < 100; i++) await Promise.resolve(); // both pieces are read, and no timer has run
+  expect(session.store.changes.value).toHaveLength(8);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(session.store.changes.value.map((known) => known.seq)).toEqual(Array.from({ length: 40 }, (_, i) => 40 - i));
+  session.connection.stop();
+});
+
+test("a stream that begins is reason enough to read the pools", async () => {
+  const { session, asked } = engine(() => told('event: usage\nid: 1.a.0\ndata: {"usage":{"poolId":"a","generatedAt":"2026-09-21T14:00:00.000Z"}}\n\n'));
+  session.connection.start();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(asked).toEqual(["stream", "pools"]);
+  session.connection.stop();
+});
+
+test("an answer that was overtaken by a later one is left", async () => {
+  const late: ((pools: string) => void)[] = [];
+  const session = newSession(() => new Promise((resolve) => late.push((id) => resolve(Response.json({ pools: [{ id }], total: 1 })))));
+  const both = [session.refresh(), session.refresh()];
+  late[1]?.("new");
+  await both[1];
+  late[0]?.("old");
+  await both[0];
+  expect(session.store.pools.value?.map((pool) => pool.id)).toEqual(["new"]);
 });
