@@ -131,9 +131,12 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// HEAD has the headers of GET. Only a real server leaves the body out.
+// HEAD has the headers of GET. Only a real server leaves the body out; and of a
+// body that is long it would not know the length by itself.
 func TestHead(t *testing.T) {
-	for _, built := range []fs.FS{site(), fstest.MapFS{}} {
+	long := site()
+	long["index.html"] = &fstest.MapFile{Data: make([]byte, 100_000)}
+	for _, built := range []fs.FS{site(), long, fstest.MapFS{}} {
 		h, err := New(built)
 		if err != nil {
 			t.Fatal(err)
