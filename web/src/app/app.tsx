@@ -2,6 +2,8 @@ import { Choice } from "../parts/field";
 import { Empty } from "../parts/empty";
 import { ButtonLink } from "../parts/button";
 import { Icon } from "../parts/icon";
+import { ErrorNotice } from "../parts/notice";
+import { useSession } from "../state/session";
 import { Boundary } from "./boundary";
 import { navigation, pages, type NavItem } from "./pages";
 import { Page } from "./page";
@@ -34,7 +36,9 @@ function skip(event: Event): void {
 }
 
 function Current() {
+  const link = useSession().store.link.value;
   const { page, id, query } = route.value;
+  if (link.kind === "refused") return <ErrorNotice title="The engine asks for a token" error={link.why} />;
   if (page === null) return <Nowhere />;
   const Shown = pages[page];
   const key = `${page}/${id}`;

@@ -3,6 +3,7 @@ import { Page } from "../../app/page";
 import { ButtonLink } from "../../parts/button";
 import { Empty } from "../../parts/empty";
 import { ErrorNotice } from "../../parts/notice";
+import { Waiting } from "../../parts/waiting";
 import { useSession } from "../../state/session";
 import { PoolCard } from "./card";
 import { Legend } from "./legend";
@@ -21,7 +22,7 @@ export function PoolsPage() {
         </ButtonLink>
       }
     >
-      {trouble.value && pools.value === null && <ErrorNotice title="The pools could not be read" error={trouble.value} />}
+      {pools.value === null && (trouble.value ? <ErrorNotice title="The pools could not be read" error={trouble.value} /> : <Waiting label="The pools are being read" />)}
       {pools.value?.length === 0 && <NoPools />}
       {pools.value && pools.value.length > 0 && (
         <>
