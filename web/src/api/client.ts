@@ -6,7 +6,7 @@
 import type { Asked, DecisionFilter, DecisionPage, Explanation, ExplainQuestion, Reply, WhatIfQuestion, WhatIfReport } from "./answers";
 import { type Call, type Fetch, type Query, newCall, segment } from "./call";
 import type {
-  Change, Dimension, History, NewPool, NewSettings, Plan, Plans, Pool, PoolPatch, Rejected, SeenConnection, SeenKey,
+  Change, History, NewPool, NewSettings, Plan, Plans, Pool, PoolPatch, Rejected, SeenConnection, SeenKey,
   Settings, State, Trial, Unit, Usage, Window,
 } from "./types";
 import type { Amount } from "./json";
@@ -30,8 +30,6 @@ export interface HistoryRange {
 export interface NewPlan {
   dimensions: { unit: Unit; window: Window; limit?: Amount | null }[];
 }
-
-export type { Dimension };
 
 const root = "/api/quota";
 
