@@ -100,7 +100,7 @@ func BenchmarkBacklog(b *testing.B) {
 			l, r := standing(b, 1000, 9), &rules{}
 			b.ReportAllocs()
 			for b.Loop() {
-				l.FreeAt(0, []int64{first, first + 100, first + 200}, r)
+				freeAt(l, 0, []int64{first, first + 100, first + 200}, r)
 			}
 		})
 	}

@@ -3,27 +3,8 @@ package routing_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/quotashare/quotashare/routing"
 )
-
-func TestRooms(t *testing.T) {
-	ends := []int64{10, 20, 30, 40, 50}
-	for _, c := range []struct {
-		max  int64
-		want []int64
-	}{
-		{1, []int64{50}},
-		{3, []int64{30, 40, 50}}, // five are open of three: two must end before there is room
-		{5, ends},
-		{9, ends},
-	} {
-		if d := cmp.Diff(c.want, routing.Rooms(ends, c.max)); d != "" {
-			t.Errorf("of %d (-want +got):\n%s", c.max, d)
-		}
-	}
-}
 
 func TestFreeAt(t *testing.T) {
 	for _, c := range []struct {
@@ -34,7 +15,6 @@ func TestFreeAt(t *testing.T) {
 	}{
 		{"nobody waits", []int64{70, 50}, nil, 50},
 		{"a place is free already", []int64{20}, nil, 40},
-		{"no place becomes free", nil, nil, routing.Never},
 		{"one goes before", []int64{50}, []routing.Waiter{{Deadline: 60, Lease: 100}}, 150},
 		{"one goes before, and there are two places", []int64{50, 55}, []routing.Waiter{{Deadline: 60, Lease: 100}}, 55},
 		{"one has left until then", []int64{50}, []routing.Waiter{{Deadline: 50, Lease: 100}}, 50},
@@ -47,8 +27,20 @@ func TestFreeAt(t *testing.T) {
 			w.Ticket, w.Key, w.Cost = routing.Ticket(i+1), 1, 1
 			must(t, b.Push(w))
 		}
-		if got := b.FreeAt(40, c.rooms, everybody); got != c.want {
+		if got := freeAt(&b, 40, c.rooms, everybody); got != c.want {
 			t.Errorf("%s: %d, want %d", c.what, got, c.want)
 		}
 	}
 }
+
+// freeAt plays a backlog of a connection that takes as many as are held, which end then.
+func freeAt(b *routing.Backlog, now int64, ends []int64, r routing.Rules) int64 {
+	var p routing.Play
+	p.Begin(now)
+	at := p.Place(routing.Candidate{Pool: 1, Weight: 1, MaxConcurrent: int64(len(ends))}, ends, false)
+	p.Line(b, 1, r.Quantum, anyOfPool)
+	p.Run()
+	return p.FreeAt(at)
+}
+
+func anyOfPool(routing.Ticket) ([]int, bool) { return nil, false }

@@ -66,7 +66,7 @@ func (s *scene) rooms() (all []int64) {
 			}
 		}
 		slices.Sort(ends)
-		all = append(all, routing.Rooms(ends, c.MaxConcurrent)...)
+		all = append(all, ends[max(0, len(ends)-int(c.MaxConcurrent)):]...)
 	}
 	return all
 }
@@ -88,7 +88,26 @@ func (s *scene) at(now int64) {
 }
 
 func (s *scene) freeAt() string {
-	at := s.backlog.FreeAt(s.now, s.rooms(), s)
+	var p routing.Play
+	p.Begin(s.now)
+	for i, c := range s.list {
+		var ends []int64
+		for _, f := range s.flying {
+			if f.on == i {
+				ends = append(ends, f.end)
+			}
+		}
+		c.Pool = 1
+		p.Place(c, ends, c.Gate() != routing.Capacity)
+	}
+	p.Line(&s.backlog, 1, s.Quantum, anyOfPool)
+	p.Run()
+	at := routing.Never
+	for i := range s.list {
+		if s.list[i].Gate() == routing.Capacity {
+			at = min(at, p.FreeAt(i))
+		}
+	}
 	if at == routing.Never {
 		return "no time"
 	}
