@@ -3,7 +3,6 @@ package replay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/quotashare/quotashare/answers"
@@ -18,6 +17,11 @@ type VerifyOptions struct {
 	// From and To are the first and the last sequence that an answer is of; To 0 =
 	// the log's last.
 	From, To uint64
+	// FromTime and ToTime, where they are not 0, take the place of From and To: the
+	// first and the last instant, epoch ms. Decisions are chosen by when they were
+	// answered, by the clock of who did, whatever message the answer is of; verdicts on
+	// holds by when the broker took the hold.
+	FromTime, ToTime int64
 	// Rows are the recorded decisions, in any order; nil = only the verdicts on holds
 	// are derived.
 	Rows Rows
@@ -34,9 +38,12 @@ type Rows interface {
 
 // Verification is what was derived again.
 type Verification struct {
-	From, To uint64
+	From, To uint64 // of the messages whose holds were judged; none when To is below From
 	Began    uint64 // sequence of the snapshot that it began with; 0 = with the first message
 	Missing  Missing
+	// NotKept is the instant, epoch ms, before which decisions of the range may have
+	// been dropped, so that they were not derived; 0 = none was.
+	NotKept int64
 	// Beyond is the highest sequence that a row names and the log never had, 0 = none:
 	// the rows are of another log, or the log was rolled back.
 	Beyond   uint64
@@ -70,7 +77,7 @@ type HoldCounts struct {
 	Different uint64 `json:"different"`
 	// Alone are those that the fold alone can give: something happened between the
 	// message before and the hold's place, see secondOpinion.
-	Alone uint64
+	Alone uint64 `json:"alone"`
 	// Waited are those of Alone that were given to who waited for room.
 	Waited  uint64 `json:"waited"`
 	Waiting uint64 `json:"waiting"` // entered a backlog; their verdict comes later
@@ -105,20 +112,11 @@ type FieldDifference struct{ Name, Recorded, Derived string }
 // brings all that are in the range into a store of their own, ordered by sequence; the
 // second goes through that beside the fold. However late a row is, it is found, and the
 // memory that it takes is that of one.
+//
+// A range in which there is nothing is no error.
 func Verify(ctx context.Context, o VerifyOptions) (v *Verification, err error) {
-	_, last, err := o.Log.Bounds(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if o.To == 0 || o.To > last {
-		o.To = last
-	}
-	if o.From > o.To {
-		return nil, fmt.Errorf("from is %d, and the range ends at %d: the log has nothing there", o.From, o.To)
-	}
-	o.End = o.To
-	a := &auditor{o: o, made: &Verification{From: o.From, To: o.To}}
-	if a.headers, err = headers(ctx, o.Start); err != nil {
+	a := &auditor{o: o, made: new(Verification)}
+	if err := a.place(ctx); err != nil {
 		return nil, err
 	}
 	sorted, err := a.sort(ctx)
@@ -126,16 +124,48 @@ func Verify(ctx context.Context, o VerifyOptions) (v *Verification, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, sorted.Close()) }()
-	if err := a.open(ctx, max(o.From, 1)-1); err != nil {
+	if a.first > a.o.End {
+		return a.made, nil
+	}
+	if a.headers, err = headers(ctx, o.Start); err != nil {
+		return nil, err
+	}
+	if err := a.open(ctx, max(a.first, 1)-1); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, a.p.Close()) }()
 	if err := sorted.each(func(c *questions.Record) error { return a.row(ctx, c) }); err != nil {
 		return nil, err
 	}
-	err = a.to(ctx, o.To)
+	err = a.to(ctx, a.o.To)
 	a.made.Missing = a.p.Missing()
 	return a.made, err
+}
+
+// place finds the range.
+func (a *auditor) place(ctx context.Context) (err error) {
+	if _, a.last, err = a.o.Log.Bounds(ctx); err != nil {
+		return err
+	}
+	o := &a.o
+	if o.FromTime != 0 {
+		before, err := o.Log.SeqAt(ctx, o.FromTime-1)
+		if err != nil {
+			return err
+		}
+		o.From = before + 1
+	}
+	switch {
+	case o.ToTime != 0:
+		if o.To, err = o.Log.SeqAt(ctx, o.ToTime); err != nil {
+			return err
+		}
+	case o.To == 0 || o.To > a.last:
+		o.To = a.last
+	}
+	a.first, o.End = o.From, o.To
+	a.made.From, a.made.To = o.From, o.To
+	return nil
 }
 
 // auditor derives decisions again.
@@ -144,6 +174,11 @@ type auditor struct {
 	headers []snapshots.Header // the oldest first
 	p       *Player
 	made    *Verification
+	last    uint64 // sequence that the log ended with
+	// first is where the fold has to look first: at the range's first message, or at
+	// that of an answer that was given in the range and is of an older one. Options.End
+	// is the last, likewise.
+	first uint64
 
 	at       uint64 // sequence up to which the range was gone through
 	verdicts map[string]*projector.Expected
@@ -202,17 +237,17 @@ func (a *auditor) to(ctx context.Context, seq uint64) error {
 	}
 }
 
-// skip folds what is before the range.
+// skip folds what is before the first message that matters.
 func (a *auditor) skip(ctx context.Context) error {
-	if a.at+1 >= a.o.From {
+	if a.at+1 >= a.first {
 		return nil
 	}
 	before := messages(a.p)
-	if err := a.p.To(ctx, a.o.From-1); err != nil {
+	if err := a.p.To(ctx, a.first-1); err != nil {
 		return err
 	}
 	a.made.Messages += messages(a.p) - before
-	a.at = a.o.From - 1
+	a.at = a.first - 1
 	clear(a.verdicts)
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 // step folds a message of the range, and holds the fold's verdicts to those that the
 // view of the state before gives.
 func (a *auditor) step(ctx context.Context, m *events.Message) error {
-	seq := m.Seq
+	seq, counted := m.Seq, a.made.Holds
 	clear(a.verdicts)
 	clear(a.holds)
 	s := a.p.State()
@@ -30,8 +30,15 @@ func (a *auditor) step(ctx context.Context, m *events.Message) error {
 	ended := after.Granted + after.TimedOut + after.Left - before.Granted - before.TimedOut - before.Left
 	a.second.compare(a, ended > 0)
 	a.waited(ended)
+	if !a.judges(seq) {
+		a.made.Holds = counted
+	}
 	return nil
 }
+
+// judges reports whether the holds of a message are of the range. Others are gone
+// through for the sake of decisions that are.
+func (a *auditor) judges(seq uint64) bool { return seq >= a.o.From && seq <= a.o.To }
 
 // waited counts the verdicts on what waited. The view cannot give them: the state that
 // it would have to be asked of is one within the serving of a backlog. The grant of a

@@ -14,15 +14,35 @@ func (a *auditor) sort(ctx context.Context) (*sortedRows, error) {
 	s, err := sortRows(ctx, a.o.Rows, a.o.Store, func(c *questions.Record) bool {
 		seq := c.Reply.AsOf.Seq
 		highest = max(highest, seq)
-		return seq >= a.o.From && seq <= a.o.To
+		if !a.wants(c) {
+			return false
+		}
+		a.first, a.o.End = min(a.first, seq), max(a.o.End, seq)
+		return true
 	})
 	if err != nil || a.o.Rows == nil {
 		return s, err
 	}
-	if err := a.beyond(ctx, highest); err != nil {
+	a.made.NotKept, err = notKept(ctx, a.o.Log, a.o.Rows, a.o.From, a.o.FromTime)
+	if err := errors.Join(err, a.beyond(ctx, highest)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// wants reports whether a row is of the range. Of one that times bound its sequence
+// says nothing: while nothing is logged, all answers are of one message, which may be
+// hours old.
+func (a *auditor) wants(c *questions.Record) bool {
+	o, seq := &a.o, c.Reply.AsOf.Seq
+	begun, ended := seq >= o.From, seq > o.To
+	if o.FromTime != 0 {
+		begun = c.Time >= o.FromTime
+	}
+	if o.ToTime != 0 {
+		ended = c.Time > o.ToTime
+	}
+	return begun && !ended && seq <= a.last
 }
 
 // beyond notes a row that names what the log has not. An engine that runs may have
@@ -64,8 +84,9 @@ func (a *auditor) row(ctx context.Context, c *questions.Record) error {
 	return nil
 }
 
+// tell tells of a difference, unless it is of a hold that only had to be gone through.
 func (a *auditor) tell(d *Difference) {
-	if a.o.Told != nil {
+	if a.o.Told != nil && (!d.Hold || a.judges(d.Seq)) {
 		a.o.Told(d)
 	}
 }
