@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/quotashare/quotashare/explanation"
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/questions"
@@ -16,8 +18,8 @@ import (
 // errBusy is the answer to who wants an audit while there is one.
 var errBusy = httpapi.Refuse(httpapi.ErrBusy, "an audit is running here: one at a time is made, so that answers stay fast; try again, or use quotashare explain --data-dir with a copy of the data directory")
 
-// auditor makes audits in the process that answers: one at a time, of its own reader
-// and store, behind the fold that answers are from.
+// auditor makes audits in the process that answers: one at a time, of a connection,
+// reader and store of its own, behind the fold that answers are from.
 type auditor struct {
 	e    *Engine
 	turn chan struct{} // one for who makes an audit
@@ -32,22 +34,66 @@ func newAuditor(e *Engine) *auditor {
 func (a *auditor) clean() error { return os.RemoveAll(a.dir) }
 
 // make has an audit made, unless there is one already.
-func (a *auditor) make(audit func(o replay.Options) error) error {
+func (a *auditor) make(audit func(conn *nats.Conn, o replay.Options) error) error {
 	select {
 	case a.turn <- struct{}{}:
 		defer func() { <-a.turn }()
 	default:
 		return errBusy
 	}
-	log, err := replay.NATSLog(replay.NATSOptions{Conn: a.e.o.Conn, PurgeAge: a.e.o.PurgeAge, Log: a.e.o.Log})
+	conn, err := a.connect()
 	if err != nil {
 		return err
 	}
-	o := replay.Options{Log: log, Store: replay.TemporaryStore(a.dir, a.e.o.Log), Pause: a.giveWay}
+	defer conn.Close()
+	log, err := replay.NATSLog(replay.NATSOptions{Conn: conn, PurgeAge: a.e.o.PurgeAge, Gentle: true, Log: a.e.o.Log})
+	if err != nil {
+		return err
+	}
+	o := replay.Options{Log: log, Store: replay.TemporaryStore(a.dir, a.e.o.Log), Pause: a.pause()}
 	if dir := a.e.snapshots.dir; dir != nil {
 		o.Start = replay.LocalStart(dir)
 	}
-	return audit(o)
+	return audit(conn, o)
+}
+
+// connect makes a connection like the engine's. What an audit reads comes in megabytes,
+// and on one connection every question, and every message for the fold that answers
+// are from, would wait until they are through. What happens to it is told to nobody.
+func (a *auditor) connect() (*nats.Conn, error) {
+	o := a.e.o.Conn.Opts
+	o.Name += " (audit)"
+	o.RetryOnFailedConnect = false
+	o.ConnectedCB, o.ClosedCB, o.DisconnectedCB, o.DisconnectedErrCB = nil, nil, nil, nil
+	o.ReconnectedCB, o.ReconnectErrCB, o.DiscoveredServersCB = nil, nil, nil
+	conn, err := o.Connect()
+	if err != nil {
+		return nil, httpapi.Refuse(httpapi.ErrUnavailable, "the log cannot be read at the moment: %v", err)
+	}
+	return conn, nil
+}
+
+// pause is called before each run of an audit. It rests for as long as the run before
+// took, because whoever computes without a rest has a processor for up to 10 ms, and
+// answers pass through several goroutines that each wait for one. And it gives way.
+func (a *auditor) pause() func(context.Context) error {
+	resumed := time.Now()
+	return func(ctx context.Context) error {
+		if err := rest(ctx, min(time.Since(resumed), giveWayFor)); err != nil {
+			return err
+		}
+		err := a.giveWay(ctx)
+		resumed = time.Now()
+		return err
+	}
+}
+
+func rest(ctx context.Context, long time.Duration) error {
+	select {
+	case <-time.After(long):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
 }
 
 // How long an audit waits for the fold that answers are from, before each run, and
@@ -65,10 +111,8 @@ func (a *auditor) giveWay(ctx context.Context) error {
 		if p == nil || !p.loop.Busy() {
 			break
 		}
-		select {
-		case <-time.After(giveWayLook):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := rest(ctx, giveWayLook); err != nil {
+			return err
 		}
 	}
 	return ctx.Err()
@@ -76,7 +120,7 @@ func (a *auditor) giveWay(ctx context.Context) error {
 
 // Explain implements httpapi.Explainer.
 func (e *Engine) Explain(ctx context.Context, q *httpapi.ExplainQuery) (made *explanation.Explanation, err error) {
-	err = e.audits.make(func(o replay.Options) error {
+	err = e.audits.make(func(_ *nats.Conn, o replay.Options) error {
 		ask := replay.Ask{Question: q.Question, At: q.At, Seq: q.Seq, Top: q.Top}
 		if q.DecisionID != "" {
 			if ask.Recorded, err = e.recorded(ctx, q.DecisionID); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
 
 	"github.com/quotashare/quotashare/explanation"
 	"github.com/quotashare/quotashare/httpapi"
@@ -211,7 +212,7 @@ func TestAuditsAreMadeOneAtATimeAndGiveWay(t *testing.T) {
 	h := startPast(t)
 	seq := h.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
 	ask := &httpapi.ExplainQuery{Question: aboutAlice, Seq: seq, Top: 1}
-	h.must(h.audits.make(func(replay.Options) error {
+	h.must(h.audits.make(func(*nats.Conn, replay.Options) error {
 		_, err := h.Explain(h.within(), ask)
 		if !errors.Is(err, httpapi.ErrBusy) {
 			t.Errorf("a second audit: %v", err)
@@ -223,6 +224,25 @@ func TestAuditsAreMadeOneAtATimeAndGiveWay(t *testing.T) {
 	cancel()
 	if err := h.audits.giveWay(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("giving way goes on: %v", err)
+	}
+}
+
+// Megabytes of an audit must not come before questions, so it has a connection of its
+// own, and ends it; what the program wants to know of the engine's it is not told.
+func TestAnAuditHasAConnectionOfItsOwn(t *testing.T) {
+	h := startPast(t)
+	var its *nats.Conn
+	closed := make(chan struct{}, 1)
+	h.o.Conn.SetClosedHandler(func(*nats.Conn) { closed <- struct{}{} })
+	h.must(h.audits.make(func(conn *nats.Conn, _ replay.Options) error {
+		its = conn
+		return conn.Flush()
+	}))
+	if its == h.o.Conn || !its.IsClosed() || h.o.Conn.IsClosed() {
+		t.Errorf("the same connection %t; closed %t, and the engine's %t", its == h.o.Conn, its.IsClosed(), h.o.Conn.IsClosed())
+	}
+	if its.Opts.ClosedCB != nil || len(closed) > 0 {
+		t.Error("the engine's connection seems to have ended")
 	}
 }
 

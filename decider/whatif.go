@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/replay"
 	"github.com/quotashare/quotashare/whatif"
@@ -11,8 +13,8 @@ import (
 
 // WhatIf implements httpapi.WhatIfs.
 func (e *Engine) WhatIf(ctx context.Context, t *whatif.Trial) (made *whatif.Report, err error) {
-	err = e.audits.make(func(o replay.Options) error {
-		rows, err := replay.NATSRows(e.o.Conn, e.o.Log)
+	err = e.audits.make(func(conn *nats.Conn, o replay.Options) error {
+		rows, err := replay.NATSRows(conn, e.o.Log)
 		if err != nil {
 			return err
 		}

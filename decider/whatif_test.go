@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
 
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/plans"
@@ -149,7 +150,7 @@ func TestWhatIfWithTheLiveRulesIsWhatWas(t *testing.T) {
 func TestWhatIfIsMadeOneAtATimeAndInTime(t *testing.T) {
 	h := startObedient(t)
 	trial := h.inForce()
-	h.must(h.audits.make(func(replay.Options) error {
+	h.must(h.audits.make(func(*nats.Conn, replay.Options) error {
 		if _, err := h.WhatIf(h.within(), trial); !errors.Is(err, httpapi.ErrBusy) {
 			t.Errorf("a second audit: %v", err)
 		}

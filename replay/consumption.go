@@ -149,11 +149,12 @@ func (s *search) read(ctx context.Context) error {
 	}
 	defer stop()
 	r := reading{source: source, end: s.seq, read: before, passed: before}
-	for n := 0; ; n++ {
-		if n%projector.MaxRunItems == 0 && s.o.Pause != nil {
+	for n := projector.MaxRunItems; ; n += 1 + len(s.items) {
+		if n >= projector.MaxRunItems && s.o.Pause != nil {
 			if err := s.o.Pause(ctx); err != nil {
 				return err
 			}
+			n = 0
 		}
 		m, err := r.peek(ctx)
 		if errors.Is(err, io.EOF) {
@@ -177,10 +178,11 @@ func (s *search) look(m *events.Message) error {
 		s.logTime = m.Time
 		clear(s.seen)
 	}
+	s.items = s.items[:0]
 	if !isUsage(m.Subject) {
 		return nil
 	}
-	s.items = events.Decode(m, s.items[:0])
+	s.items = events.Decode(m, s.items)
 	return s.take(m, s.items)
 }
 

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -183,5 +184,28 @@ func TestAnExplanationNamesTheHeaviest(t *testing.T) {
 	slices.Sort(keys)
 	if !slices.Equal(keys, []string{"a", "b", "x"}) {
 		t.Errorf("keys are %q", keys)
+	}
+}
+
+// TestAnExplanationPausesForEachRun of events, however few messages bring them: when it
+// folds, and when it looks for what was consumed.
+func TestAnExplanationPausesForEachRun(t *testing.T) {
+	l := shared(50, 50)
+	const messages = 6
+	body := strings.Repeat(`,{"apiKeyId":"a","connectionId":"c","cost":{"tokens":1}}`, projector.MaxRunItems)
+	for i := range int64(messages) {
+		l.add(1000+i, "quota.consumption", "["+body[1:]+"]")
+	}
+	pauses := 0
+	o := Options{Log: l, Store: inMemory, Pause: func(context.Context) error {
+		pauses++
+		return nil
+	}}
+	x, err := Explain(t.Context(), o, &Ask{Question: questions.Question{APIKeyID: "a", ConnectionID: "c"}, Seq: uint64(len(l.list)), Top: 1})
+	if err != nil || len(x.Lines) == 0 {
+		t.Fatalf("%+v, %v", x, err)
+	}
+	if pauses < 2*messages {
+		t.Errorf("it paused %d times for %d runs", pauses, 2*messages)
 	}
 }

@@ -37,7 +37,10 @@ type NATSOptions struct {
 	// PurgeAge is the age below which the log forgets nothing. A snapshot whose
 	// message is gone although it is younger is of another log.
 	PurgeAge time.Duration
-	Log      *slog.Logger // nil = nobody is told of a broker that does not answer
+	// Gentle reads little at a time: for who shares a processor with those whose
+	// answers must be fast.
+	Gentle bool
+	Log    *slog.Logger // nil = nobody is told of a broker that does not answer
 }
 
 // NATSLog returns the log that a broker has. It touches nothing.
@@ -67,9 +70,17 @@ func (l *natsLog) From(_ context.Context, seq uint64) (projector.Source, func(),
 	return l.open(projector.Position{}, seq)
 }
 
+// gentleBatch is how many messages a gentle reader asks for: a megabyte, or two large
+// ones.
+const gentleBatch = 256
+
 func (l *natsLog) open(after projector.Position, from uint64) (projector.Source, func(), error) {
+	batch := 0
+	if l.o.Gentle {
+		batch = gentleBatch
+	}
 	s, err := jetsource.New(jetsource.Options{
-		Conn: l.o.Conn, Stream: events.Stream, After: after, From: from, PurgeAge: l.o.PurgeAge, Log: l.o.Log,
+		Conn: l.o.Conn, Stream: events.Stream, After: after, From: from, Batch: batch, PurgeAge: l.o.PurgeAge, Log: l.o.Log,
 	})
 	if err != nil {
 		return nil, nil, err

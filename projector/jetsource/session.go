@@ -25,6 +25,7 @@ type session struct {
 	subject  string // of pull requests
 	inbox    string
 	pull     []byte
+	batch    int    // messages asked for at once
 	consumer uint64 // consumer sequence of the last message
 	wanted   int    // messages asked for and not delivered yet
 	ahead    uint64 // messages from the start on when it was opened
@@ -35,7 +36,7 @@ type session struct {
 
 const (
 	pullBatch  = 4096
-	pullBytes  = 16 << 20
+	pullBytes  = 4 << 10 // for each message of a batch
 	heartbeat  = 300 * time.Millisecond
 	silence    = 4 * heartbeat
 	pullExpiry = 30 * time.Second
@@ -43,8 +44,9 @@ const (
 	mostTaken  = 512 // messages returned at once
 )
 
-// openSession creates the consumer, which starts at the sequence.
-func openSession(ctx context.Context, conn *nats.Conn, stream jetstream.Stream, start uint64) (*session, error) {
+// openSession creates the consumer, which starts at the sequence. So many messages are
+// asked for at once.
+func openSession(ctx context.Context, conn *nats.Conn, stream jetstream.Stream, start uint64, batch int) (*session, error) {
 	info, err := stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:       start,
@@ -59,10 +61,11 @@ func openSession(ctx context.Context, conn *nats.Conn, stream jetstream.Stream, 
 	}
 	name, streamName := info.CachedInfo().Name, info.CachedInfo().Stream
 	s := &session{
-		conn: conn,
+		conn:  conn,
+		batch: batch,
 		// Room for all that can be asked for at once, so that nothing is
 		// dropped here.
-		in:      make(chan *nats.Msg, 4*pullBatch),
+		in:      make(chan *nats.Msg, 4*batch),
 		subject: "$JS.API.CONSUMER.MSG.NEXT." + streamName + "." + name,
 		inbox:   conn.NewInbox(),
 		alarm:   time.NewTimer(silence),
@@ -75,7 +78,7 @@ func openSession(ctx context.Context, conn *nats.Conn, stream jetstream.Stream, 
 		_ = stream.DeleteConsumer(ctx, name)
 	}
 	s.pull, _ = json.Marshal(map[string]any{
-		"batch": pullBatch, "max_bytes": max(pullBytes, 2*conn.MaxPayload()),
+		"batch": batch, "max_bytes": max(int64(batch)*pullBytes, 2*conn.MaxPayload()),
 		"expires": pullExpiry.Nanoseconds(), "idle_heartbeat": heartbeat.Nanoseconds(),
 	})
 	if s.sub, err = conn.ChanSubscribe(s.inbox, s.in); err != nil {
@@ -99,11 +102,11 @@ func (s *session) close() {
 // ask sends pull requests until more than half a batch is on its way twice, so
 // that the broker always has one to fill.
 func (s *session) ask() error {
-	for s.wanted <= pullBatch {
+	for s.wanted <= s.batch {
 		if err := s.conn.PublishRequest(s.subject, s.inbox, s.pull); err != nil {
 			return fmt.Errorf("pull: %w", err)
 		}
-		s.wanted += pullBatch
+		s.wanted += s.batch
 	}
 	return nil
 }

@@ -11,6 +11,7 @@
 package jetsource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,9 @@ type Options struct {
 	// From is where reading everything begins, for who looks at a part of the log and
 	// keeps no position: a sequence, that of the next message when it is gone.
 	From uint64
+	// Batch is how many messages of 4 KB are asked for at once, 0 = 4096. What was
+	// asked for comes as fast as the broker can send it.
+	Batch int
 	// PurgeAge is the age below which the stream forgets nothing. A last
 	// message that is gone although it is younger means another stream.
 	PurgeAge time.Duration
@@ -157,7 +161,7 @@ func (s *Source) connect(ctx context.Context) error {
 	if state.LastSeq < s.last.Seq {
 		return fmt.Errorf("%w: it ends at %d and was folded up to %d", projector.ErrLogChanged, state.LastSeq, s.last.Seq)
 	}
-	session, err := openSession(ctx, s.o.Conn, stream, max(s.last.Seq, s.o.From, 1))
+	session, err := openSession(ctx, s.o.Conn, stream, max(s.last.Seq, s.o.From, 1), cmp.Or(s.o.Batch, pullBatch))
 	if err != nil {
 		return err
 	}
