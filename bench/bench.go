@@ -22,6 +22,8 @@ type Options struct {
 	// Dir is where the data lies meanwhile; "" = the system's directory for
 	// temporary files. Nothing is left there.
 	Dir string
+	// Auditor audits the log in a process of its own, for the measure of that.
+	Auditor Auditor
 	// Progress, when set, is told the name of each measure before it begins.
 	Progress func(name string)
 	// JSON makes Main print JSON in place of the table.
@@ -53,6 +55,7 @@ var measures = []measure{
 	{"replay", replays},
 	{"visible", visible},
 	{"beside", beside},
+	{"audit", audit},
 	{"gateway-1", gatewayWith(1)},
 	{"gateway-16", gatewayWith(16)},
 	{"gateway-stream", gatewayStream},
@@ -78,6 +81,7 @@ type sizes struct {
 	events     int           // in the log that is folded
 	foldRounds int           // pairs of whole reads of it
 	replayed   int           // events in the log that is replayed
+	burst      int           // events that are published as fast as they are taken
 	publishes  int           // in a slice, each waited for
 	besideFor  time.Duration // a slice of requests beside events
 	pairs      int           // (connection, key) pairs
@@ -85,11 +89,11 @@ type sizes struct {
 
 var (
 	fullSizes = sizes{
-		rounds: 31, slice: 200 * time.Millisecond, calls: 200_000, events: 500_000, foldRounds: 7, replayed: 1_000_000,
+		rounds: 31, slice: 200 * time.Millisecond, calls: 200_000, events: 500_000, foldRounds: 7, replayed: 1_000_000, burst: 200_000,
 		publishes: 20, besideFor: time.Second, pairs: 1_000_000,
 	}
 	quickSizes = sizes{
-		rounds: 3, slice: 10 * time.Millisecond, calls: 1_000, events: 5_000, foldRounds: 1, replayed: 5_000,
+		rounds: 3, slice: 10 * time.Millisecond, calls: 1_000, events: 5_000, foldRounds: 1, replayed: 5_000, burst: 5_000,
 		publishes: 3, besideFor: 100 * time.Millisecond, pairs: 5_000,
 	}
 )
@@ -100,6 +104,7 @@ type runner struct {
 	dir string // its own, empty
 	// snapshots is where an engine keeps snapshots, "" = it keeps none.
 	snapshots string
+	auditor   Auditor
 	log       *slog.Logger
 }
 
@@ -128,7 +133,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		if o.Progress != nil {
 			o.Progress(m.name)
 		}
-		rows, err := m.in(ctx, o.Dir, size)
+		rows, err := m.in(ctx, &o, size)
 		for i := range rows {
 			rows[i].Measure = m.name
 		}
@@ -167,13 +172,13 @@ func choose(only []string) ([]measure, error) {
 }
 
 // in runs the measure in a directory that is gone afterwards.
-func (m *measure) in(ctx context.Context, parent string, size sizes) (rows []Row, err error) {
-	dir, err := os.MkdirTemp(parent, "quotashare-bench-")
+func (m *measure) in(ctx context.Context, o *Options, size sizes) (rows []Row, err error) {
+	dir, err := os.MkdirTemp(o.Dir, "quotashare-bench-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	return m.run(ctx, &runner{sizes: size, dir: dir, log: slog.New(slog.DiscardHandler)})
+	return m.run(ctx, &runner{sizes: size, dir: dir, log: slog.New(slog.DiscardHandler), auditor: o.Auditor})
 }
 
 // Main runs and prints the report, also when it ends early.

@@ -7,16 +7,57 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"go.uber.org/goleak"
+
+	"github.com/quotashare/quotashare/replay"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, lostChannel) }
+func TestMain(m *testing.M) {
+	if url := os.Getenv(auditEnv); url != "" {
+		if err := auditOnce(url); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m, lostChannel)
+}
+
+// auditEnv makes the program of these tests an auditor.
+const auditEnv = "QUOTASHARE_BENCH_AUDIT"
+
+func testAuditor(url, _ string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env, cmd.Stderr = append(os.Environ(), auditEnv+"="+url), os.Stderr
+	return cmd
+}
+
+// auditOnce folds the log of a broker.
+func auditOnce(url string) error {
+	nc, err := nats.Connect(url)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	log, err := replay.NATSLog(replay.NATSOptions{Conn: nc, PurgeAge: time.Hour})
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	p, err := replay.Open(ctx, replay.Options{Log: log, Store: inMemory}, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.To(ctx, p.End()), p.Close())
+}
 
 // lostChannel is a goroutine of nats.go that an engine which stops may leave behind when
 // its publisher is cleaned up before that goroutine has taken its channel.
@@ -27,7 +68,7 @@ var lostChannel = goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream
 func TestAQuickRunHasEveryRow(t *testing.T) {
 	dir := t.TempDir()
 	var begun []string
-	report, err := Run(t.Context(), Options{Quick: true, Dir: dir, Progress: func(name string) { begun = append(begun, name) }})
+	report, err := Run(t.Context(), Options{Quick: true, Dir: dir, Auditor: testAuditor, Progress: func(name string) { begun = append(begun, name) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,6 +141,10 @@ var otherRows = []string{
 	"publish to visible, fsync every 100ms, p99 ms",
 	"decide while 50,000 events/s are folded, p50 ms",
 	"decide while 50,000 events/s are folded, p99 ms",
+	"fold while an audit runs here events/s",
+	"decide while an audit runs here, p99 ms",
+	"fold while an audit runs in another process events/s",
+	"decide while an audit runs in another process, p99 ms",
 	"gateway, 1 in flight, fsync always calls/s",
 	"gateway, 1 in flight, fsync always, p50 ms",
 	"gateway, 1 in flight, fsync always, p99 ms",

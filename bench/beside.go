@@ -114,16 +114,12 @@ func (r *runner) loaded(ctx context.Context, a *arena, p *paced, subject, eventS
 // pace publishes arrays at the rate of besideEvents until stop is closed, and
 // returns the number of events.
 func (p *publisher) pace(ctx context.Context, stop <-chan struct{}) (n int, err error) {
-	// Made before, because the publisher is no part of what is measured.
-	var bodies [16][]byte
-	for i := range bodies {
-		bodies[i] = logShape{perMessage: besideArray}.array(i * besideArray)
-	}
+	bodies := arraysOf(besideArray)
 	tick := time.NewTicker(time.Second * besideArray / besideEvents)
 	defer tick.Stop()
 	for {
 		body := bodies[n/besideArray%len(bodies)]
-		if p.last, err = p.js.PublishAsync(p.subject, body, jetstream.WithStallWait(patience)); err != nil {
+		if err := p.send(body); err != nil {
 			return n, err
 		}
 		n += besideArray
@@ -135,6 +131,15 @@ func (p *publisher) pace(ctx context.Context, stop <-chan struct{}) (n int, err 
 			return n, ctx.Err()
 		}
 	}
+}
+
+// arraysOf are some messages of so many events, made before they are sent, because
+// the publisher is no part of what is measured.
+func arraysOf(events int) (bodies [16][]byte) {
+	for i := range bodies {
+		bodies[i] = logShape{perMessage: events}.array(i * events)
+	}
+	return bodies
 }
 
 // paced asks requests at a fixed rate, whatever the answers do: who waits for

@@ -141,13 +141,17 @@ type publisher struct {
 const patience = time.Minute
 
 // publish sends the events in one message, as an array unless it is one.
-func (p *publisher) publish(batch []events.Event) (err error) {
+func (p *publisher) publish(batch []events.Event) error {
 	var body []byte
 	if len(batch) == 1 {
 		body = events.AppendJSON(nil, &batch[0])
 	} else {
 		body = events.AppendArray(nil, wire.JSON, batch)
 	}
+	return p.send(body)
+}
+
+func (p *publisher) send(body []byte) (err error) {
 	p.last, err = p.js.PublishAsync(p.subject, body, jetstream.WithStallWait(patience))
 	return err
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 
 	"github.com/quotashare/quotashare/bench"
@@ -17,11 +19,22 @@ type benchCmd struct {
 }
 
 func (b *benchCmd) run(ctx context.Context, p program.Process) error {
-	o := bench.Options{Quick: b.Quick, Only: b.Only, Dir: b.Dir, JSON: b.JSON}
+	o := bench.Options{Quick: b.Quick, Only: b.Only, Dir: b.Dir, JSON: b.JSON, Auditor: auditor()}
 	if program.Terminal(p.Stderr) {
 		o.Progress = func(name string) { fmt.Fprintf(p.Stderr, "measuring %s\n", name) }
 	}
 	return bench.Main(ctx, o, p.Stdout)
+}
+
+// auditor folds a log with this program; nil when its file is not known.
+func auditor() bench.Auditor {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return func(url, dir string) *exec.Cmd {
+		return exec.Command(self, "replay", "--offline", "--store-nats-url", url, "--temp", dir)
+	}
 }
 
 // measures are the names for the help.

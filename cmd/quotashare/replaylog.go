@@ -41,6 +41,9 @@ func (f *recording) open(ctx context.Context, name string, p program.Process) (*
 	if f.DataDir != "" {
 		return f.openCopy(ctx, f.Snapshots, p)
 	}
+	if p.StepBack != nil { // an engine may be on this machine
+		p.StepBack()
+	}
 	conn, err := f.connect("quotashare "+name, f.APIToken)
 	if err != nil {
 		return nil, err

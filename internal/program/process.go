@@ -29,11 +29,14 @@ type Process struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
+	// StepBack gives the processors to other programs first, from now on; nil where
+	// the process is not this program's alone.
+	StepBack func()
 }
 
 // System is this process as the system started it.
 func System(name string) Process {
-	return Process{Name: name, Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	return Process{Name: name, Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, StepBack: stepBack}
 }
 
 // Signals returns a context that ends with the first interrupt or termination
