@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/whatif"
 )
@@ -28,7 +29,7 @@ type WhatIfOptions struct {
 	Part func(done, all uint64)
 }
 
-// dayMs is how much of the log is looked at when nobody says how much.
+// usualRange is how much of the log is looked at when nobody says how much.
 const usualRange = 86_400_000 // ms
 
 // WhatIf goes through a part of the log twice at once: with the rules that were in
@@ -57,6 +58,9 @@ func (w *whatIf) run(ctx context.Context) (err error) {
 		w.note("%s %s", f.Field, f.Problem)
 	}
 	if err := w.place(ctx); err != nil {
+		return err
+	}
+	if w.kept, err = notKept(ctx, w.o.Log, w.o.Rows, w.made.From, w.t.From.Time); err != nil {
 		return err
 	}
 	if w.sorted, err = w.sort(ctx); err != nil {
@@ -95,6 +99,9 @@ type whatIf struct {
 	refused map[string]bool   // ids of holds that waited, and were refused by the newest message
 	set     map[string]bool   // subjects of the documents that are tried
 	absent  map[string]string // pools to be without that there are not yet: their ids by subject
+
+	kept int64                  // since when all decisions are recorded, epoch ms; 0 = since before the range
+	were map[string]*plans.Pool // the pools where the range begins, by id
 }
 
 // place finds the range.
@@ -116,11 +123,16 @@ func (w *whatIf) place(ctx context.Context) error {
 		return err
 	}
 	w.made.From = max(w.made.From, first)
-	if w.made.From > w.made.To {
-		return refuse("from", "is message %d, and the range ends with message %d: there is nothing between", w.made.From, w.made.To)
+	switch from, to := w.t.From, w.t.To; {
+	case from.Seq == 0 && to.Seq == 0 && to.Time != 0 && from.Time > to.Time:
+		return refuse("to", "is before from: swap them, or leave one out")
+	case w.made.From <= w.made.To:
+		w.made.FromAt, err = w.timeOf(ctx, w.made.From)
+		return err
+	case from.Seq == 0 && w.made.From == w.made.To+1:
+		return nil // nothing was logged, and blocks may have been answered
 	}
-	w.made.FromAt, err = w.timeOf(ctx, w.made.From)
-	return err
+	return refuse("from", "is message %d, and the range ends with message %d: there is nothing between", w.made.From, w.made.To)
 }
 
 func (w *whatIf) end(ctx context.Context, last uint64) (uint64, error) {
@@ -317,7 +329,9 @@ func (w *whatIf) report() *whatif.Report {
 				w.made.Asked.Waiting[i]++
 			}
 		}
-		_, w.made.ToAt = s.p.State().At()
+		if w.made.From <= w.made.To {
+			_, w.made.ToAt = s.p.State().At()
+		}
 	}
 	for _, subject := range slices.Sorted(maps.Keys(w.absent)) {
 		w.note("withoutPools: there was no pool %q, so to be without it changes nothing", w.absent[subject])
@@ -328,5 +342,9 @@ func (w *whatIf) report() *whatif.Report {
 	if lost.Count > 0 {
 		w.note("%d of the messages from %d to %d are not in the log any more, so both sides lack what was in them", lost.Count, lost.First, lost.Last)
 	}
+	if w.kept != 0 {
+		w.note("decisions before %s are not recorded any more, so the blocks of that part of the range are not asked about", instant(w.kept))
+	}
+	w.remark()
 	return w.made
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/whatif"
 )
 
@@ -18,19 +19,29 @@ func (w *whatIf) sort(ctx context.Context) (*sortedRows, error) {
 // hold is given again where the hold is; and where a pool only observed, the request
 // went on and its consumption is asked about.
 func (w *whatIf) wants(c *questions.Record) bool {
-	seq := c.Reply.AsOf.Seq
 	switch {
-	case c.Reply.Allow || c.Index != questions.FromView || seq+1 < w.made.From || seq > w.made.To:
-		return false
-	case w.t.From.Seq == 0 && c.Reply.AsOf.Time < w.t.From.Time:
-		return false
-	case w.t.To.Seq == 0 && w.t.To.Time != 0 && c.Reply.AsOf.Time > w.t.To.Time:
+	case c.Reply.Allow || c.Index != questions.FromView || !w.within(&c.Reply.AsOf):
 		return false
 	case c.Reply.Reason == answers.Degraded:
 		w.made.Asked.Degraded += int64(c.Count)
 		return false
 	}
 	return true
+}
+
+// within reports whether an answer is of the range. Of one that a time bounds its
+// message says nothing: while nothing is logged all answers are of one message, which
+// may be hours old.
+func (w *whatIf) within(a *questions.AsOf) bool {
+	from, to := w.t.From, w.t.To
+	begun, ended := a.Seq+1 >= w.made.From, a.Seq > w.made.To
+	if from.Seq == 0 && from.Time != 0 {
+		begun = a.Time >= from.Time
+	}
+	if to.Seq == 0 && to.Time != 0 {
+		ended = a.Time > to.Time
+	}
+	return begun && !ended
 }
 
 // blocks asks about every block, at its place.
@@ -79,14 +90,19 @@ func (w *whatIf) block(ctx context.Context, c *questions.Record) error {
 }
 
 // payBlock counts a block that was let pass. A request that asked again is one
-// request.
+// request; and one that was asked about without saying of how many it is, is one too,
+// as its consumption would have been.
 func (w *whatIf) payBlock(ctx context.Context, c *questions.Record, connectionID string) error {
 	q, s := &c.Question, w.sides[whatif.After]
 	if settled, err := s.p.State().WasSettled(q.APIKeyID, q.RequestID); err != nil || settled {
 		return err
 	}
+	cost := q.Estimate
+	if cost[quota.Requests] == 0 && !q.Reserve {
+		cost[quota.Requests] = quota.Amount(quota.Requests.Scale())
+	}
 	return s.pay(ctx, &events.Event{
-		APIKeyID: q.APIKeyID, ConnectionID: connectionID, Model: q.Model, RequestID: q.RequestID, Cost: q.Estimate, Time: c.Reply.AsOf.Time,
+		APIKeyID: q.APIKeyID, ConnectionID: connectionID, Model: q.Model, RequestID: q.RequestID, Cost: cost, Time: c.Reply.AsOf.Time,
 	})
 }
 

@@ -49,8 +49,10 @@ func (w *whatIf) enforce(ctx context.Context) error {
 func (w *whatIf) checkPools() error {
 	var faults wire.Faults
 	stay, known := map[string]string{}, map[string]bool{} // the pool of each connection; ids
+	w.were = make(map[string]*plans.Pool)
 	for _, p := range w.sides[whatif.After].p.State().Pools() {
 		known[p.Doc.ID] = true
+		w.were[p.Doc.ID] = p.Doc
 		if slices.Contains(w.t.Without, p.Doc.ID) || slices.ContainsFunc(w.t.Pools, func(q *plans.Pool) bool { return q.ID == p.Doc.ID }) {
 			continue
 		}

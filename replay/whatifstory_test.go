@@ -321,7 +321,7 @@ func TestRulesAreChecked(t *testing.T) {
 		t.Errorf("without pools of which one comes and one does not: %q", r.Notes)
 	}
 	r := whatIfOf(t, l, `{"pools":[`+on("n", "e")+`],"from":{"seq":4}}`)
-	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "message 5 changes quota.config.pool.r, which the rules tried do not let in") {
+	if len(r.Notes) != 2 || !strings.Contains(r.Notes[0], "message 5 changes quota.config.pool.r, which the rules tried do not let in") {
 		t.Errorf("notes %q", r.Notes)
 	}
 }

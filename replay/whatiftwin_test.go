@@ -307,7 +307,7 @@ func (w *twins) blocked(key int, tokens, n int64) {
 		after.count(key, &a, 1)
 		w.differ(key, &b, &a, 1)
 		if a.Passes && !b.Passes {
-			after.consume(key, tokens*1000, 0, w.now)
+			after.consume(key, tokens*1000, 1000, w.now) // it did not say of how many requests it is
 		}
 	}
 }
