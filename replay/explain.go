@@ -155,6 +155,7 @@ func (x *explainer) tell(ctx context.Context, p *Player) error {
 	x.compare()
 	x.rules(p.State())
 	x.holds(p.State())
+	x.names(p.State())
 	x.made.Replay = explanation.Replay{
 		Snapshot: p.Began().Seq, Seq: x.seq,
 		Missing: p.Missing().Count, MissingFrom: p.Missing().First, MissingTo: p.Missing().Last,

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/quotashare/quotashare/plans"
-	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/whatif"
 	"github.com/quotashare/quotashare/wire"
@@ -41,20 +40,6 @@ func (w *whatIf) warn() {
 			}
 		}
 	}
-}
-
-// sightings are the keys and the connections that something was consumed by, or on.
-type sightings struct{ keys, connections map[string]bool }
-
-func sightingsOf(s *projector.State) sightings {
-	seen := sightings{make(map[string]bool), make(map[string]bool)}
-	for _, k := range s.Keys() {
-		seen.keys[k.ID] = k.LastEvent != 0
-	}
-	for _, c := range s.Connections() {
-		seen.connections[c.ID] = c.LastEvent != 0
-	}
-	return seen
 }
 
 // strangers notes what a pool that is tried names for the first time, and nobody has
