@@ -45,7 +45,7 @@ func TestTheLaw(t *testing.T) {
 		first.ends(want, "an engine")
 		for _, start := range []Start{nil, LocalStart(dir)} {
 			p := open(t, l, start)
-			moved(t, p)
+			moved(t, l, p)
 			if p.Began().Seq > 0 {
 				done["players from a snapshot"]++
 			}
@@ -221,14 +221,24 @@ func open(t *rapid.T, l *memory, start Start) *Player {
 	return p
 }
 
-// moved moves a player to the end.
-func moved(t *rapid.T, p *Player) {
+// moved moves a player to the end, and looks at it once on the way.
+func moved(t *rapid.T, l *memory, p *Player) {
+	looked := false
 	for p.in.passed < p.End() {
+		to := p.in.passed + 1
 		if rapid.Bool().Draw(t, "one step") {
 			must(t, p.Step(context.Background()))
+		} else {
+			to = rapid.Uint64Range(to, p.End()).Draw(t, "to")
+			must(t, p.To(context.Background(), to))
+		}
+		if looked {
 			continue
 		}
-		must(t, p.To(context.Background(), rapid.Uint64Range(p.in.passed+1, p.End()).Draw(t, "to")))
+		looked = true
+		if got, err := p.Digest(); err != nil || got != folded(t, l.list[:to]) {
+			t.Fatalf("a player that was moved to %d has %x, %v", to, got[:4], err)
+		}
 	}
 	if err := p.Step(context.Background()); !errors.Is(err, io.EOF) {
 		t.Fatalf("a step beyond the end: %v", err)
