@@ -9,7 +9,6 @@ import (
 
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/snapshots"
-	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
 
 // Whose a digest is that one of the log is held to.
@@ -21,7 +20,7 @@ const (
 // DigestOptions say at which points of the log digests are taken.
 type DigestOptions struct {
 	Options          // End is the last point
-	At      []uint64 // sequences, in any order
+	At      []uint64 // sequences that the log has or had, in any order
 	Every   uint64   // a point each so many sequences; 0 = none
 	// Live is what an engine says of itself; nil = it is not asked.
 	Live *LiveDigest
@@ -45,10 +44,11 @@ type Point struct {
 	Of      string           // whose digest it is held to: OfLive, OfSnapshot, "" = nobody's
 	Want    projector.Digest // that one
 	Missing Missing          // what the log had not; then another digest proves nothing
+	Damage  error            // of the snapshot's file, which then proves nothing either
 }
 
 // Differs reports whether it was held to a digest, and is another one.
-func (p *Point) Differs() bool { return p.Of != "" && p.Want != p.Digest }
+func (p *Point) Differs() bool { return p.Of != "" && p.Damage == nil && p.Want != p.Digest }
 
 // Proved reports whether nothing was missing, so that the law holds.
 func (p *Point) Proved() bool { return p.Missing == Missing{} }
@@ -71,43 +71,19 @@ type Digests struct {
 	Points   []Point // in the order of the log
 	Messages uint64  // folded for them
 	Diverged *Divergence
-	// Unread are the snapshots that are listed and could not be held to the log: they
-	// are damaged, or of messages that it never had.
+	// Unread are the snapshots that are listed and could not be held to the log: it
+	// never had their messages, or they could not be begun with.
 	Unread []uint64
 }
 
-// Snapshots is a Start that tells what it has.
-type Snapshots interface {
-	Start
-	// Headers returns those of the snapshots that fit, the oldest first. Whether they
-	// are whole is not looked at.
-	Headers(ctx context.Context) ([]snapshots.Header, error)
-}
-
-// Headers implements Snapshots.
-func (s localStart) Headers(context.Context) (list []snapshots.Header, err error) {
-	seqs, err := s.dir.List()
-	if err != nil {
-		return nil, err
-	}
-	for _, seq := range slices.Backward(seqs) {
-		h, err := s.dir.Header(seq)
-		switch {
-		case err == nil && h.Rules == projector.RulesVersion:
-			list = append(list, h)
-		case err != nil && !unfit(err) && !errors.Is(err, snapdir.ErrNone):
-			return nil, err
+// Damaged counts the snapshots that are not whole.
+func (d *Digests) Damaged() (n int) {
+	for i := range d.Points {
+		if d.Points[i].Damage != nil {
+			n++
 		}
 	}
-	return list, nil
-}
-
-// headers are those of a start that tells what it has.
-func headers(ctx context.Context, s Start) ([]snapshots.Header, error) {
-	if list, ok := s.(Snapshots); ok {
-		return list.Headers(ctx)
-	}
-	return nil, nil
+	return n
 }
 
 // TakeDigests folds the log and takes digests of the state. What others say of the
@@ -120,8 +96,9 @@ func headers(ctx context.Context, s Start) ([]snapshots.Header, error) {
 // one. Halving is for a quick replay, which has begun behind most of them.
 func TakeDigests(ctx context.Context, o DigestOptions) (*Digests, error) {
 	t := &taker{o: o, made: new(Digests)}
-	var err error
-	if t.headers, err = headers(ctx, o.Start); err != nil {
+	t.snapshots, _ = o.Start.(Snapshots)
+	err := t.list(ctx)
+	if err != nil {
 		return nil, err
 	}
 	if err := t.open(ctx); err != nil {
@@ -139,12 +116,22 @@ func TakeDigests(ctx context.Context, o DigestOptions) (*Digests, error) {
 
 // taker takes digests.
 type taker struct {
-	o       DigestOptions
-	headers []snapshots.Header // the oldest first
-	p       *Player
-	before  uint64 // messages that it began with
-	made    *Digests
-	good    uint64 // the newest point at which all was equal
+	o         DigestOptions
+	snapshots Snapshots          // nil = none are listed
+	headers   []snapshots.Header // the oldest first
+	damaged   []Damaged          // those without a header
+	p         *Player
+	before    uint64 // messages that it began with
+	made      *Digests
+	good      uint64 // the newest point at which all was equal
+}
+
+// list asks which snapshots there are.
+func (t *taker) list(ctx context.Context) (err error) {
+	if t.snapshots != nil {
+		t.headers, t.damaged, err = t.snapshots.Headers(ctx)
+	}
+	return err
 }
 
 // open begins with the first message, or with the newest snapshot.
@@ -180,14 +167,29 @@ func (t *taker) points() (list []Point) {
 	if t.o.Every != 0 || t.o.Live == nil && len(t.o.At) == 0 {
 		list = append(list, Point{Seq: end})
 	}
-	for i := 0; i < len(t.headers) && !t.o.Quick; i++ {
-		if h := &t.headers[i]; h.Seq > end {
-			t.made.Unread = append(t.made.Unread, h.Seq)
+	for _, p := range t.ofSnapshots() {
+		if p.Seq > end {
+			t.made.Unread = append(t.made.Unread, p.Seq)
 		} else {
-			list = append(list, Point{Seq: h.Seq, Of: OfSnapshot, Want: h.Digest})
+			list = append(list, p)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Point) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(b.Of, a.Of)) })
+	// One that is held to nobody's digest says nothing beside another one.
+	return slices.CompactFunc(list, func(a, b Point) bool { return a.Seq == b.Seq && (a.Of == "" || b.Of == "") })
+}
+
+// ofSnapshots are the points of the snapshots. A quick replay looks at none.
+func (t *taker) ofSnapshots() (list []Point) {
+	if t.o.Quick {
+		return nil
+	}
+	for i := range t.headers {
+		list = append(list, Point{Seq: t.headers[i].Seq, Of: OfSnapshot, Want: t.headers[i].Digest})
+	}
+	for _, d := range t.damaged {
+		list = append(list, Point{Seq: d.Seq, Of: OfSnapshot, Damage: d.Err})
+	}
 	return list
 }
 
@@ -198,6 +200,9 @@ func (t *taker) take(ctx context.Context) error {
 			continue
 		}
 		if err := t.p.To(ctx, p.Seq); err != nil {
+			return err
+		}
+		if err := t.look(ctx, &p); err != nil {
 			return err
 		}
 		if err := t.rebase(ctx, &p); err != nil {
@@ -217,10 +222,23 @@ func (t *taker) take(ctx context.Context) error {
 	return nil
 }
 
+// look reads a snapshot to its last byte: the header, which has the digest, has a
+// checksum of its own and may be whole where the rest is not.
+func (t *taker) look(ctx context.Context, p *Point) error {
+	if p.Of != OfSnapshot || p.Damage != nil {
+		return nil
+	}
+	err := t.snapshots.Check(ctx, p.Seq)
+	if err != nil && unfit(err) {
+		p.Damage, err = err, nil
+	}
+	return err
+}
+
 // judge notes what a point says of where both were the same.
 func (t *taker) judge(ctx context.Context, p *Point) (err error) {
 	switch {
-	case p.Of == "" || t.made.Diverged != nil || !p.Proved():
+	case p.Of == "" || p.Damage != nil || t.made.Diverged != nil || !p.Proved():
 	case !p.Differs():
 		t.good = p.Seq
 	default:
@@ -235,7 +253,7 @@ func (t *taker) judge(ctx context.Context, p *Point) (err error) {
 // rebase begins anew with the snapshot at a point that the log no longer has all
 // messages before. The snapshot is believed: from it on the law holds again.
 func (t *taker) rebase(ctx context.Context, p *Point) error {
-	if p.Of != OfSnapshot || t.p.Missing().Count == 0 {
+	if p.Of != OfSnapshot || p.Damage != nil || t.p.Missing().Count == 0 {
 		return nil
 	}
 	next, err := t.restored(ctx, p.Seq)

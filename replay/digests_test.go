@@ -104,7 +104,7 @@ func TestAllThatIsHeldToTheLogIsEqual(t *testing.T) {
 			t.Errorf("point %+v", p)
 		}
 	}
-	want := fmt.Sprintf("[5 snapshot 7 10 20 snapshot 20 30 snapshot 30 40 %d live %d]", end-1, end)
+	want := fmt.Sprintf("[5 snapshot 7 10 20 snapshot 30 snapshot 40 %d live %d]", end-1, end)
 	if fmt.Sprint(got) != want {
 		t.Errorf("%v, want %s", got, want)
 	}

@@ -38,11 +38,12 @@ func (s sharedStart) Newest(ctx context.Context, notAfter uint64) (*snapdir.Snap
 	return localStart{s.into}.Newest(ctx, notAfter)
 }
 
-// Headers implements Snapshots.
-func (s sharedStart) Headers(ctx context.Context) (list []snapshots.Header, err error) {
+// Headers implements Snapshots. The broker has a header beside each snapshot, and lists
+// none whose header cannot be read.
+func (s sharedStart) Headers(ctx context.Context) (list []snapshots.Header, _ []Damaged, err error) {
 	all, err := s.broker.List(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i := range all {
 		if all[i].Header.Rules == projector.RulesVersion {
@@ -50,5 +51,17 @@ func (s sharedStart) Headers(ctx context.Context) (list []snapshots.Header, err 
 		}
 	}
 	slices.SortFunc(list, func(a, b snapshots.Header) int { return cmp.Compare(a.Seq, b.Seq) })
-	return list, nil
+	return list, nil, nil
+}
+
+// Check implements Snapshots: what is fetched is read to its last byte.
+func (s sharedStart) Check(ctx context.Context, seq uint64) error {
+	_, err := s.broker.Fetch(ctx, seq, s.into)
+	if err != nil && unfit(err) { // one that is being removed lacks pieces, and then is gone
+		_, err = s.broker.Fetch(ctx, seq, s.into)
+	}
+	if errors.Is(err, objects.ErrNone) {
+		return nil
+	}
+	return err
 }
