@@ -218,7 +218,7 @@ func (e *Engine) project(ctx context.Context) (err error) {
 	p.loop.OnRejected = outbox.wake
 	outbox.wake() // what an earlier run left
 	environment := newEnvironment(e)
-	p.loop.OnConfig = environment.wake
+	p.loop.OnConfig = func() { environment.wake(); e.retention.wake() }
 	e.current.Store(p)
 	defer e.current.CompareAndSwap(p, nil)
 

@@ -14,8 +14,9 @@ import (
 	"github.com/quotashare/quotashare/snapshots/retention"
 )
 
-// retainer deletes what nobody needs any more. Once an hour of log time, and at the
-// start, it makes a plan of what there is, keeps it in a file, and executes it. A
+// retainer deletes what nobody needs any more. Once an hour of log time, at the start,
+// and when the setting changes, it makes a plan of what there is, keeps it in a file,
+// and executes it. A
 // plan that a crash cut in two is not taken up as it was: the next is made of what
 // there is then, and has what was left of it. What the old one counted on may have
 // been damaged meanwhile.
@@ -31,7 +32,8 @@ type retainer struct {
 	// whole are the snapshots that this process has read to their end; only those
 	// count as kept.
 	whole   map[uint64]bool
-	said    string // the fault that was logged last
+	said    string        // the fault that was logged last
+	bell    chan struct{} // the configuration changed
 	figures retentionFigures
 }
 
@@ -40,12 +42,13 @@ type outcomeOfPlan struct {
 	At       int64          `json:"at"` // our clock, epoch ms
 	Plan     retention.Plan `json:"plan"`
 	Finished bool           `json:"finished"`
-	// Error says why there is no plan, or which steps could not be done.
+	// Error says why there is no plan, which steps could not be done, or what else
+	// deletes of the log.
 	Error string `json:"error,omitempty"`
 }
 
 func newRetainer(e *Engine) *retainer {
-	return &retainer{e: e, file: filepath.Join(filepath.Dir(e.o.Dir), "retention.json"), whole: make(map[uint64]bool)}
+	return &retainer{e: e, file: filepath.Join(filepath.Dir(e.o.Dir), "retention.json"), whole: make(map[uint64]bool), bell: make(chan struct{}, 1)}
 }
 
 // How often it is looked whether a plan is due, and how far apart plans are in log
@@ -55,10 +58,20 @@ const (
 	retentionEvery int64 = 3_600_000
 )
 
+// wake says that the configuration changed; it does not block.
+func (k *retainer) wake() {
+	select {
+	case k.bell <- struct{}{}:
+	default:
+	}
+}
+
 // run plans and executes from when the projection has caught up until the context
 // ends. A store that fails ends the projection elsewhere; everything else is said and
-// tried again with the next plan.
+// tried again with the next plan. The age limit of the log does not wait: a broker
+// that ends before has lost configuration when it starts again.
 func (k *retainer) run(ctx context.Context, p *projection) error {
+	k.lift(ctx)
 	select {
 	case <-p.loop.CaughtUp():
 	case <-ctx.Done():
@@ -67,12 +80,15 @@ func (k *retainer) run(ctx context.Context, p *projection) error {
 	k.begin()
 	look := time.NewTicker(retentionLook)
 	defer look.Stop()
+	var planned retention.Settings
 	for next := int64(0); ; {
-		if _, now := p.state.At(); now >= next || k.left.Load() && k.e.shared.does() {
+		settings := k.settings(p)
+		if _, now := p.state.At(); now >= next || settings != planned || k.left.Load() && k.e.shared.does() {
 			k.retain(ctx, p)
-			next = now + retentionEvery
+			next, planned = now+retentionEvery, settings
 		}
 		select {
+		case <-k.bell:
 		case <-look.C:
 		case <-ctx.Done():
 			return ctx.Err()
@@ -110,10 +126,10 @@ func (k *retainer) retain(ctx context.Context, p *projection) {
 	k.turn.Lock()
 	defer k.turn.Unlock()
 	x := outcomeOfPlan{At: k.e.now()}
+	limit := k.lift(ctx)
 	have, err := k.look(ctx, p)
 	if err == nil {
 		x.Plan, err = retention.Make(k.settings(p), have)
-		k.figures.refuse(err)
 	}
 	if err == nil {
 		if err = k.keep(x); err == nil {
@@ -124,8 +140,8 @@ func (k *retainer) retain(ctx context.Context, p *projection) {
 	if ctx.Err() != nil {
 		return // not finished, as the file says
 	}
-	if err != nil {
-		x.Error = err.Error()
+	if all := errors.Join(limit, err); all != nil {
+		x.Error = all.Error()
 	}
 	err = errors.Join(err, k.keep(x))
 	k.figures.ended(&x)
@@ -160,14 +176,13 @@ func (k *retainer) settings(p *projection) retention.Settings {
 	return retention.DefaultSettings(max(leastKept, k.e.o.SnapshotKeep), rules.ConsumptionRetentionDays())
 }
 
-// execute does the steps. What belongs to the log is left when something before it
-// could not be done, as it may count on that, and when another program does the
-// shared work.
+// execute does the steps. The log is left when something before could not be done, as
+// the purge may count on that, and when another program does the shared work.
 func (k *retainer) execute(ctx context.Context, p *projection, steps []retention.Step) error {
 	var faults []error
 	k.left.Store(false)
 	for _, s := range steps {
-		if s.Action.OfLog() && faults != nil {
+		if s.Action == retention.PurgeLog && faults != nil {
 			continue
 		}
 		k.e.step("retention: " + string(s.Action))
@@ -187,18 +202,11 @@ func (k *retainer) execute(ctx context.Context, p *projection, steps []retention
 }
 
 func (k *retainer) do(ctx context.Context, p *projection, s *retention.Step) error {
-	if s.Action.OfLog() {
-		if err := k.e.shared.mayPurge(ctx); err != nil {
-			return err
-		}
-	}
 	switch s.Action {
 	case retention.RemoveSnapshot:
 		return k.e.snapshots.dir.Remove(s.Seq)
 	case retention.PurgeLog:
 		return k.purge(ctx, p, s.Seq)
-	case retention.RaiseMaxAge, retention.LowerMaxAge:
-		return k.setMaxAge(ctx, s.Age)
 	case retention.DropCounters:
 		return k.collect(ctx, p, s.Before, 0)
 	case retention.DropModels:

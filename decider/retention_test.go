@@ -328,63 +328,126 @@ func mustRemove(t *testing.T, path string) {
 	}
 }
 
-// keptFor is the settings document with days for which usage is kept.
-func keptFor(days int) *nats.Msg {
-	return configured("quota.config.settings", fmt.Sprintf(`{"values":{"consumptionRetentionDays":{"value":%d,"source":"stored"}}}`, days))
+// limit is the age limit of the log, and limitTo changes it.
+func (s *story) limit() time.Duration {
+	s.t.Helper()
+	js, err := jetstream.New(s.nc)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	stream, err := js.Stream(s.t.Context(), events.Stream)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return stream.CachedInfo().Config.MaxAge
 }
 
-// TestTheBoundFollowsTheSetting: it is raised at once, and not lowered while a snapshot
-// needs what would go; then nothing is deleted, which is said once, counted and shown.
-func TestTheBoundFollowsTheSetting(t *testing.T) {
-	s := &story{oldLog: &oldLog{t: t, dir: t.TempDir()}, state: t.TempDir() + "/state", now: time.Now().UnixMilli(), change: sharing}
-	bound := func() (days int64) {
-		t.Helper()
-		js, err := jetstream.New(s.nc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stream, err := js.Stream(t.Context(), events.Stream)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return stream.CachedInfo().Config.MaxAge.Milliseconds() / dayMs
+func (s *story) limitTo(age time.Duration) {
+	s.t.Helper()
+	js, err := jetstream.New(s.nc)
+	if err != nil {
+		s.t.Fatal(err)
 	}
+	c := ingest.Configs(14, 1)[0]
+	c.MaxAge = age
+	if _, err := js.UpdateStream(s.t.Context(), c); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// TestConfigurationSurvivesTheBrokersStart: a broker that opens a log deletes what is
+// older than the age limit, whatever it is. An engine takes the limit away that earlier
+// versions set, as soon as it runs; so a pool of long ago is there when the broker has
+// started again, and in a state that is folded from the log alone.
+func TestConfigurationSurvivesTheBrokersStart(t *testing.T) {
+	s := &story{oldLog: &oldLog{t: t, dir: t.TempDir()}, state: t.TempDir() + "/state"}
 	s.start()
 	s.run(func(r *running) {
-		r.retained() // what is under way when it stops would outlive it in the broker
-		r.changeLog(func(c *jetstream.StreamConfig) { c.MaxAge = 150 * 24 * time.Hour })
-	})
-	s.end()
-	mustRemove(t, s.state)
-	s.at(s.now-100*dayMs, keptFor(200), tokens("k", 1))
-	s.run(func(r *running) {
-		r.storedShared()
-		if x := r.retained(); !x.Finished || bound() != 230 {
-			t.Errorf("the bound is %d days, want 230: %+v", bound(), x)
+		for _, m := range []*nats.Msg{
+			configured("quota.config.pool.p", `{"id":"p","name":"P","provider":"custom","connectionIds":["c"],"allocations":[{"apiKeyId":"k","weight":100}]}`),
+			configured("quota.config.plan.c", `{"connectionId":"c","dimensions":[{"unit":"tokens","window":"monthly","limit":1000000}]}`),
+		} {
+			_, err := r.js.PublishMsg(r.within(), m)
+			r.must(err)
 		}
 	})
-	s.end()
-	s.at(s.now, keptFor(14))
-	defer func() { s.end() }()
+	s.limitTo(90 * 24 * time.Hour)
+	s.change = func(e *Engine) { e.retention.turn.Lock() } // not with the first plan
 	s.run(func(r *running) {
-		const why = "max age: 90 days is too short, as snapshot 2 is 100 days old and needs what follows it: set it longer, or remove the snapshot"
-		for range 2 {
-			if x := r.retained(); x.Finished || x.Plan.Steps != nil || x.Error != why {
-				t.Errorf("%+v", x)
+		defer r.retention.turn.Unlock()
+		for ctx := r.within(); s.limit() != 0; {
+			if ctx.Err() != nil {
+				t.Fatal("the limit is not lifted")
 			}
 		}
-		if n := strings.Count(r.said.String(), why); n != 1 || bound() != 230 {
-			t.Errorf("said %d times, and the bound is %d days", n, bound())
+	})
+	s.end()
+	s.date(1, time.Now().UnixMilli()-200*dayMs)
+	s.start()
+	defer func() { s.end() }()
+	if first, last, n := s.sequences(); first != 1 || last != 2 || n != 2 {
+		t.Fatalf("the log has %d messages from %d to %d", n, first, last)
+	}
+	mustRemove(t, s.state)
+	s.change = nil
+	s.run(func(r *running) {
+		if a := r.ask(questions.Question{APIKeyID: "k", ConnectionID: "c", Explain: true}); a.Reason != "ok" || len(a.Dimensions) != 1 {
+			t.Errorf("folded from the log alone: %+v", a)
 		}
-		if state, err := r.State(r.within(), 0, false); err != nil || state.Retention == nil || state.Retention.Problem != why {
+	})
+}
+
+// TestALimitOfSomebodyElse is left, said once, counted and shown; what may go goes.
+func TestALimitOfSomebodyElse(t *testing.T) {
+	const limit = 40 * 24 * time.Hour
+	s := &story{oldLog: &oldLog{t: t, dir: t.TempDir()}, state: t.TempDir() + "/state", change: sharing}
+	s.start()
+	defer func() { s.end() }()
+	s.limitTo(limit)
+	s.run(func(r *running) {
+		const why = "max age: the log has one of 960h0m0s: when the broker starts again it deletes all that is older, pools, plans and settings too"
+		for range 2 {
+			if x := r.retained(); !x.Finished || !strings.HasPrefix(x.Error, why) || s.limit() != limit {
+				t.Errorf("the limit is %s: %+v", s.limit(), x)
+			}
+		}
+		if n := strings.Count(r.said.String(), why); n != 1 {
+			t.Errorf("said %d times", n)
+		}
+		if state, err := r.State(r.within(), 0, false); err != nil || !strings.HasPrefix(state.Retention.Problem, why) {
 			t.Errorf("the state shows %+v, %v", state.Retention, err)
 		}
-		if got := r.figure("quotashare_retention_plans_total", "refused"); got < 2 {
-			t.Errorf("%v plans were refused", got)
+		if got := r.gauge("quotashare_retention_max_age_seconds"); got != limit.Seconds() {
+			t.Errorf("the metric is %v", got)
 		}
+		s.limitTo(0)
+		if x := r.retained(); !x.Finished || x.Error != "" {
+			t.Errorf("it is taken away: %+v", x)
+		}
+		if got := r.gauge("quotashare_retention_max_age_seconds"); got != 0 {
+			t.Errorf("the metric is %v", got)
+		}
+	})
+}
+
+// TestAPlanFollowsTheSetting at once, and not an hour of log time later.
+func TestAPlanFollowsTheSetting(t *testing.T) {
+	s := &story{oldLog: &oldLog{t: t, dir: t.TempDir()}, state: t.TempDir() + "/state", change: sharing}
+	s.start()
+	defer func() { s.end() }()
+	s.run(func(r *running) {
+		r.awaitSaid("retention: done")
 		r.set(plans.ConsumptionRetentionDays, 200)
-		if x := r.retained(); !x.Finished {
-			t.Errorf("the setting is put right: %+v", x)
+		ctx := r.within()
+		for kept := ""; kept != "history is kept for 200 days"; {
+			select {
+			case <-r.said.grew:
+			case <-ctx.Done():
+				t.Fatalf("the state says %q", kept)
+			}
+			state, err := r.State(ctx, 0, false)
+			r.must(err)
+			kept = state.Retention.Steps[len(state.Retention.Steps)-1].Why
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -64,39 +65,30 @@ func (k *retainer) view() *httpapi.Retention {
 		v.Kept = append(v.Kept, httpapi.KeptSnapshot{Seq: n.Seq, LogTime: n.LogTime, Why: n.Why})
 	}
 	for _, s := range x.Plan.Steps {
-		v.Steps = append(v.Steps, httpapi.RetentionStep{Action: string(s.Action), Seq: s.Seq, Before: s.Before, AgeMs: s.Age, Why: s.Why})
+		v.Steps = append(v.Steps, httpapi.RetentionStep{Action: string(s.Action), Seq: s.Seq, Before: s.Before, Why: s.Why})
 	}
 	return v
 }
 
 // retentionFigures are those of this process.
 type retentionFigures struct {
-	done, failed, refused atomic.Uint64
-	counters, pairs       atomic.Uint64 // dropped
-	purged                atomic.Uint64 // the sequence below which the log was purged last, 0 = not yet
-	isRefused             atomic.Bool
-}
-
-// refuse notes whether the settings can be followed.
-func (f *retentionFigures) refuse(err error) {
-	f.isRefused.Store(err != nil)
-	if err != nil {
-		f.refused.Add(1)
-	}
+	done, failed    atomic.Uint64
+	counters, pairs atomic.Uint64 // dropped
+	purged          atomic.Uint64 // the sequence below which the log was purged last, 0 = not yet
+	maxAge          atomic.Int64  // the age limit of the log, ns
 }
 
 func (f *retentionFigures) ended(x *outcomeOfPlan) {
-	switch {
-	case x.Finished:
+	if x.Finished {
 		f.done.Add(1)
-	case !f.isRefused.Load():
+	} else {
 		f.failed.Add(1)
 	}
 }
 
 var (
 	plansDesc   = prometheus.NewDesc("quotashare_retention_plans_total", "Plans of what may be deleted, by what became of them.", []string{"outcome"}, nil)
-	refusedDesc = prometheus.NewDesc("quotashare_retention_refused", "1 while the settings would delete what is needed, and nothing is deleted.", nil, nil)
+	maxAgeDesc  = prometheus.NewDesc("quotashare_retention_max_age_seconds", "Age at which the broker deletes of the log by itself, configuration too; 0 = never, as it should be.", nil, nil)
 	droppedDesc = prometheus.NewDesc("quotashare_retention_dropped_total", "Idle records of the state that were dropped.", []string{"what"}, nil)
 	purgedDesc  = prometheus.NewDesc("quotashare_retention_purged_seq", "Stream sequence below which this process purged the log last.", nil, nil)
 	keptDesc    = prometheus.NewDesc("quotashare_retention_kept_snapshots", "Snapshots of this process that the last plan keeps.", nil, nil)
@@ -109,14 +101,9 @@ func (k *retainer) collectMetrics(ch chan<- prometheus.Metric) {
 	}
 	count(plansDesc, f.done.Load(), "done")
 	count(plansDesc, f.failed.Load(), "failed")
-	count(plansDesc, f.refused.Load(), "refused")
 	count(droppedDesc, f.counters.Load(), "counters")
 	count(droppedDesc, f.pairs.Load(), "pairs")
-	refused := 0.0
-	if f.isRefused.Load() {
-		refused = 1
-	}
-	ch <- prometheus.MustNewConstMetric(refusedDesc, prometheus.GaugeValue, refused)
+	ch <- prometheus.MustNewConstMetric(maxAgeDesc, prometheus.GaugeValue, time.Duration(f.maxAge.Load()).Seconds())
 	ch <- prometheus.MustNewConstMetric(keptDesc, prometheus.GaugeValue, float64(len(k.outcome().Plan.Keep)))
 	if below := f.purged.Load(); below > 0 {
 		ch <- prometheus.MustNewConstMetric(purgedDesc, prometheus.GaugeValue, float64(below))

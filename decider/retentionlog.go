@@ -2,13 +2,14 @@ package decider
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/ingest"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/replay"
 	"github.com/quotashare/quotashare/snapshots"
@@ -78,7 +79,7 @@ func (k *retainer) lookAtLog(ctx context.Context, cutoff int64) (x retention.Log
 		return x, unreadable(err)
 	}
 	info := stream.CachedInfo()
-	x.First, x.Last, x.MaxAge = max(info.State.FirstSeq, 1), info.State.LastSeq, info.Config.MaxAge.Milliseconds()
+	x.First, x.Last = max(info.State.FirstSeq, 1), info.State.LastSeq
 	log, err := replay.NATSLog(replay.NATSOptions{Conn: k.e.o.Conn, Log: k.e.o.Log})
 	if err != nil {
 		return x, err
@@ -88,10 +89,13 @@ func (k *retainer) lookAtLog(ctx context.Context, cutoff int64) (x retention.Log
 	return x, err
 }
 
-// purge deletes the usage, signals and holds of the log below a sequence. What of it
-// is in the state must last first: a store that lost its newest commits with the
-// power would have nothing to fold on from.
+// purge deletes the usage, signals and holds of the log below a sequence, if this
+// process may. What of it is in the state must last first: a store that lost its newest
+// commits with the power would have nothing to fold on from.
 func (k *retainer) purge(ctx context.Context, p *projection, below uint64) error {
+	if err := k.e.shared.mayPurge(ctx); err != nil {
+		return err
+	}
 	if err := p.loop.Do(ctx, p.store.Sync); err != nil {
 		return err
 	}
@@ -112,15 +116,21 @@ func (k *retainer) purge(ctx context.Context, p *projection, below uint64) error
 	return nil
 }
 
-// setMaxAge changes the bound of the log and nothing else of it.
-func (k *retainer) setMaxAge(ctx context.Context, ms int64) error {
-	stream, err := k.e.js.Stream(ctx, events.Stream)
-	if err != nil {
-		return err
+// lift takes away the age limit of the log that earlier versions set. The error says
+// what one costs that is left; that a log cannot be read, who plans will notice.
+func (k *retainer) lift(ctx context.Context) error {
+	left, err := ingest.LiftMaxAge(ctx, k.e.js)
+	if left == 0 && err != nil {
+		return nil
 	}
-	c := stream.CachedInfo().Config
-	c.MaxAge = time.Duration(ms) * time.Millisecond
-	_, err = k.e.js.UpdateStream(ctx, c)
+	was := k.figures.maxAge.Swap(int64(left))
+	if left == 0 {
+		return nil
+	}
+	err = errors.Join(err, fmt.Errorf("max age: the log has one of %s: %s", left, ingest.CostOfMaxAge))
+	if was != int64(left) && ctx.Err() == nil {
+		k.e.o.Log.Warn("the log has an age limit", "err", err)
+	}
 	return err
 }
 

@@ -53,7 +53,6 @@ type RetentionStep struct {
 	Action string
 	Seq    uint64
 	Before int64 // epoch ms
-	AgeMs  int64
 	Why    string
 }
 

@@ -86,7 +86,6 @@ func (d *double) State(ctx context.Context, minSeq uint64, digest bool) (State, 
 			Steps: []RetentionStep{
 				{Action: "purge-log", Seq: 4711, Why: "snapshot 4711, the oldest, has them"},
 				{Action: "drop-history", Before: 1_690_000_000_000, Why: "history is kept for 14 days"},
-				{Action: "lower-max-age", AgeMs: 7_776_000_000, Why: "nothing needs what is older"},
 			},
 		}
 	}

@@ -87,10 +87,6 @@ func (s *RetentionStep) fields(doc *wire.Writer) {
 		doc.Name("before")
 		doc.Instant(s.Before)
 	}
-	if s.AgeMs != 0 {
-		doc.Name("ageMs")
-		doc.Int(s.AgeMs)
-	}
 	doc.Name("why")
 	doc.String(s.Why)
 	doc.End()

@@ -12,6 +12,7 @@
 //   - One data directory has one server. A second one is refused, also from
 //     another process, because two would write the same files.
 //   - The streams belong to whoever runs the broker: EnsureStreams creates
-//     those that are missing and reports those that differ, and never changes
-//     one that is there.
+//     those that are missing and reports those that differ, and changes
+//     nothing of one that is there but the age limit that earlier versions gave
+//     QUOTA, which would lose configuration.
 package ingest

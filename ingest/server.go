@@ -64,7 +64,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{log: newServerLog(o.Logger), lock: lock}
+	s := &Server{log: newServerLog(o.Logger, o.Alone), lock: lock}
 	if s.nats, err = server.NewServer(opts); err != nil {
 		return nil, errors.Join(fmt.Errorf("nats server: %w", err), lock.Close())
 	}

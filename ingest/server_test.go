@@ -186,7 +186,7 @@ func TestTokenIsAskedFor(t *testing.T) {
 
 func TestServerLinesGoThroughSlog(t *testing.T) {
 	var out bytes.Buffer
-	log := newServerLog(slog.New(slog.NewTextHandler(&out, nil)))
+	log := newServerLog(slog.New(slog.NewTextHandler(&out, nil)), false)
 	log.Noticef("quiet %d", 1)
 	log.Warnf(" warned %d ", 2)
 	log.Errorf("wrong %d", 3)
@@ -274,5 +274,42 @@ func TestALogOfOneProcess(t *testing.T) {
 	}
 	if alone.nats.Addr() != nil {
 		t.Errorf("it listens on %s", alone.nats.Addr())
+	}
+}
+
+// TestACopyThatWasTakenWhileItWasWritten is read without a word: all of it is there,
+// and what the server has to make again frightens nobody.
+func TestACopyThatWasTakenWhileItWasWritten(t *testing.T) {
+	dir, copied := filepath.Join(t.TempDir(), "log"), filepath.Join(t.TempDir(), "copy")
+	served := start(t, Options{Dir: dir})
+	js, leave := connect(t, served.ClientURL())
+	ensure(t, js)
+	if _, err := js.Publish(deadline(t), "quota.consumption", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	stop(t, served)
+	var said bytes.Buffer
+	alone, err := Start(Options{Dir: copied, Alone: true, Logger: slog.New(slog.NewTextHandler(&said, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := alone.Connect("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if js, err = jetstream.New(nc); err != nil {
+		t.Fatal(err)
+	}
+	if n := state(t, js).Msgs; n != 1 {
+		t.Errorf("the copy has %d messages", n)
+	}
+	nc.Close()
+	stop(t, alone)
+	if said.Len() > 0 {
+		t.Errorf("it says %s", said.String())
 	}
 }

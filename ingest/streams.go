@@ -21,16 +21,23 @@ const (
 	DecisionsPrefix = "quota.decisions."
 )
 
-// The bounds of what is kept. Of the log retention purges earlier, and moves MaxAge
-// with the setting; MaxAge is what holds when nobody runs the purge. What is rejected
-// and what was decided has no other bound.
+// The bounds of what is kept. Of the log retention purges what is old, and nothing
+// else does. What is rejected and what was decided has no other bound than an age.
 const (
-	minKeptDays = 60                  // usage is kept at least this long
-	purgeSlack  = 30 * 24 * time.Hour // so MaxAge never runs before the purge
-	duplicates  = 2 * time.Minute     // Nats-Msg-Id of a retried array
-	decisionAge = 14 * 24 * time.Hour // decisions can be derived again from the log
-	decisionCap = int64(1) << 30      // 1 GiB, the oldest go first
+	day         = 24 * time.Hour
+	minKeptDays = 60              // usage is kept at least this long
+	purgeSlack  = 30 * day        // a rejected event outlives what it is rejected from
+	duplicates  = 2 * time.Minute // Nats-Msg-Id of a retried array
+	decisionAge = 14 * day        // decisions can be derived again from the log
+	decisionCap = int64(1) << 30  // 1 GiB, the oldest go first
 )
+
+// CostOfMaxAge is what an age limit on QUOTA costs, and how it is taken away. While a
+// broker runs it heeds "Nats-TTL: never"; when it opens a stream it does not, and all
+// that is older goes. A ttl for delete markers would stop that, but brings rollups,
+// by which whoever may publish may purge.
+const CostOfMaxAge = "when the broker starts again it deletes all that is older, pools, plans and settings too; take the limit away: nats stream edit " +
+	events.Stream + " --max-age=0s"
 
 // Difference is a setting of a stream that is not what we would have set.
 type Difference struct {
@@ -38,32 +45,36 @@ type Difference struct {
 	Field  string
 	Want   string
 	Have   string
+	Cost   string // what is lost by it, "" = nothing that we know
 }
 
 // String says it in one line.
 func (d Difference) String() string {
-	return fmt.Sprintf("stream %s: %s is %s, not %s", d.Stream, d.Field, d.Have, d.Want)
+	line := fmt.Sprintf("stream %s: %s is %s, not %s", d.Stream, d.Field, d.Have, d.Want)
+	if d.Cost != "" {
+		line += ": " + d.Cost
+	}
+	return line
 }
 
 // Configs returns the settings of the streams as we create them. retentionDays
 // is how long usage is to be kept, replicas 1 for a single server.
 //
 // QUOTA drops nothing to make room: a full disk refuses the publisher, who can
-// try again, where a dropped message would be usage that nobody ever sees.
-// Reads go through its leader (no direct get), because a replica that lags
+// try again, where a dropped message would be usage that nobody ever sees. Nor has
+// it an age limit beside the purge, for what that costs see CostOfMaxAge. Reads go through its leader (no direct get), because a replica that lags
 // would look like a log that was rolled back. QUOTA_REJECTED takes one message
 // per subject and refuses the next, so that any number of programs that find
 // the same bad event leave it there once.
 func Configs(retentionDays, replicas int) []jetstream.StreamConfig {
-	age := time.Duration(max(minKeptDays, retentionDays))*24*time.Hour + purgeSlack
+	age := ageFor(retentionDays)
 	return []jetstream.StreamConfig{
 		{
 			Name:        events.Stream,
 			Description: "quotashare: usage, provider signals, holds and configuration in one order",
 			Subjects:    events.StreamSubjects(), // a plain "quota.>" would take in the questions too
-			MaxAge:      age,
 			Duplicates:  duplicates,
-			AllowMsgTTL: true, // so that "Nats-TTL: never" keeps configuration for ever
+			AllowMsgTTL: true, // "Nats-TTL: never" keeps configuration from a limit that others set, while they run
 			Replicas:    replicas,
 		},
 		{
@@ -89,10 +100,44 @@ func Configs(retentionDays, replicas int) []jetstream.StreamConfig {
 	}
 }
 
+// ageFor is the age limit of what has one as long as usage is kept.
+func ageFor(days int) time.Duration {
+	return time.Duration(max(minKeptDays, days))*day + purgeSlack
+}
+
+// mostKeptDays is the longest that the setting can ask for.
+const mostKeptDays = 3_650
+
+// setEarlier reports whether an age limit is one that earlier versions gave QUOTA, by
+// whatever the setting was then. One of the same length that somebody else chose is
+// taken for it, and loses nothing: the purge keeps less than it did.
+func setEarlier(limit time.Duration) bool {
+	return limit%day == 0 && ageFor(0) <= limit && limit <= ageFor(mostKeptDays)
+}
+
+// LiftMaxAge takes away the age limit that earlier versions gave QUOTA, while the
+// broker runs: at its next start it would be too late. It returns the limit that is
+// left, 0 = none. That of somebody else stays, as in EnsureStreams.
+func LiftMaxAge(ctx context.Context, js jetstream.JetStream) (left time.Duration, err error) {
+	s, err := js.Stream(ctx, events.Stream)
+	if err != nil {
+		return 0, err
+	}
+	c := s.CachedInfo().Config
+	if !setEarlier(c.MaxAge) {
+		return c.MaxAge, nil
+	}
+	left, c.MaxAge = c.MaxAge, 0
+	if _, err := js.UpdateStream(ctx, c); err != nil {
+		return left, fmt.Errorf("stream %s: max age: %w", events.Stream, err)
+	}
+	return 0, nil
+}
+
 // EnsureStreams creates the streams that are missing. One that is there with
 // other settings is left as it is and reported: somebody who runs the broker
 // may have had a reason, and two programs that both insist would change it
-// back and forth for ever.
+// back and forth for ever. Only the age limit that we gave QUOTA is taken away.
 func EnsureStreams(ctx context.Context, js jetstream.JetStream, want []jetstream.StreamConfig) ([]Difference, error) {
 	var all []Difference
 	for _, cfg := range want {
@@ -119,7 +164,14 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.St
 	if err != nil {
 		return nil, err
 	}
-	return compare(want, s.CachedInfo().Config), nil
+	have := s.CachedInfo().Config
+	if want.Name == events.Stream {
+		// What could not be lifted is reported as one that was not to be.
+		if left, err := LiftMaxAge(ctx, js); err == nil {
+			have.MaxAge = left
+		}
+	}
+	return compare(want, have), nil
 }
 
 // compare names the settings on which the engine relies and which differ.
@@ -141,9 +193,9 @@ func compare(want, have jetstream.StreamConfig) []Difference {
 	check("max messages", unlimited(want.MaxMsgs), unlimited(have.MaxMsgs))
 	check("max messages per subject", unlimited(want.MaxMsgsPerSubject), unlimited(have.MaxMsgsPerSubject))
 	check("max bytes", unlimited(want.MaxBytes), unlimited(have.MaxBytes))
-	// A longer one of the log is what a setting in it asks for: retention moves it.
-	if want.Name != events.Stream || have.MaxAge < want.MaxAge {
-		check("max age", want.MaxAge, have.MaxAge)
+	check("max age", want.MaxAge, have.MaxAge)
+	if want.Name == events.Stream && have.MaxAge != want.MaxAge {
+		all[len(all)-1].Cost = CostOfMaxAge
 	}
 	check("allow message ttl", want.AllowMsgTTL, have.AllowMsgTTL)
 	check("allow rollup", want.AllowRollup, have.AllowRollup)

@@ -81,42 +81,50 @@ func TestARejectedEventIsKeptOnce(t *testing.T) {
 	}
 }
 
-// Without AllowMsgTTL the broker refuses the header that keeps configuration.
-func TestConfigurationOutlivesTheAgeLimit(t *testing.T) {
-	s := start(t, Options{Dir: t.TempDir()})
-	t.Cleanup(func() { stop(t, s) })
+// TestWhatAnAgeLimitCosts: while the broker runs configuration outlives it, which is
+// what AllowMsgTTL is for, and when it starts again it does not. So QUOTA has none.
+func TestWhatAnAgeLimitCosts(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, Options{Dir: dir})
 	js, done := connect(t, s.ClientURL())
-	t.Cleanup(done)
 	ctx := deadline(t)
-	cfgs := Configs(14, 1)
-	cfgs[0].MaxAge, cfgs[0].Duplicates = 500*time.Millisecond, 100*time.Millisecond
-	if _, err := EnsureStreams(ctx, js, cfgs); err != nil {
+	limited := Configs(14, 1)
+	limited[0].MaxAge, limited[0].Duplicates = 500*time.Millisecond, 100*time.Millisecond
+	if _, err := EnsureStreams(ctx, js, limited); err != nil {
 		t.Fatal(err)
 	}
-	stream, err := js.Stream(ctx, events.Stream)
+	for _, m := range []*nats.Msg{
+		{Subject: "quota.config.pool.a", Header: nats.Header{"Nats-TTL": {"never"}}, Data: []byte("{}")},
+		{Subject: "quota.consumption", Data: []byte("{}")},
+	} {
+		if _, err := js.PublishMsg(ctx, m); err != nil {
+			t.Fatalf("%s: %v", m.Subject, err)
+		}
+	}
+	for state(t, js).Msgs == 2 { // until the usage has aged out
+	}
+	if n := state(t, js).Msgs; n != 1 {
+		t.Errorf("while the broker runs %d messages are left, want the configuration", n)
+	}
+	done()
+	stop(t, s)
+	s = start(t, Options{Dir: dir})
+	t.Cleanup(func() { stop(t, s) })
+	js, done = connect(t, s.ClientURL())
+	t.Cleanup(done)
+	if n := state(t, js).Msgs; n != 0 {
+		t.Errorf("the broker keeps %d messages when it starts: then an age limit costs nothing any more", n)
+	}
+}
+
+// state is what the log has.
+func state(t *testing.T, js jetstream.JetStream) jetstream.StreamState {
+	t.Helper()
+	stream, err := js.Stream(deadline(t), events.Stream)
 	if err != nil {
 		t.Fatal(err)
 	}
-	publish := func(subject string, header nats.Header) {
-		msg := &nats.Msg{Subject: subject, Header: header, Data: []byte("{}")}
-		if _, err := js.PublishMsg(ctx, msg); err != nil {
-			t.Fatalf("%s: %v", subject, err)
-		}
-	}
-	publish("quota.config.pool.a", nats.Header{"Nats-TTL": {"never"}})
-	publish("quota.consumption", nil)
-	for { // until the usage has aged out
-		info, err := stream.Info(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info.State.Msgs < 2 {
-			break
-		}
-	}
-	if _, err := stream.GetLastMsgForSubject(ctx, "quota.config.pool.a"); err != nil {
-		t.Errorf("the configuration has aged out: %v", err)
-	}
+	return stream.CachedInfo().State
 }
 
 func TestChangedStreamIsReportedAndLeftAlone(t *testing.T) {
@@ -140,8 +148,14 @@ func TestChangedStreamIsReportedAndLeftAlone(t *testing.T) {
 	if want := []string{"subjects", "max bytes", "max age"}; !slices.Equal(fields, want) {
 		t.Errorf("reported %v, want %v", fields, want)
 	}
-	if len(diff) == 3 && diff[2].String() != "stream QUOTA: max age is 1h0m0s, not 2160h0m0s" {
-		t.Errorf("said as %q", diff[2])
+	for i, want := range []string{
+		1: "stream QUOTA: max bytes is 1048576, not -1",
+		2: "stream QUOTA: max age is 1h0m0s, not 0s: when the broker starts again it deletes all that is older, pools, plans and settings too; " +
+			"take the limit away: nats stream edit QUOTA --max-age=0s",
+	} {
+		if want != "" && (len(diff) <= i || diff[i].String() != want) {
+			t.Errorf("said as %q, want %q", diff, want)
+		}
 	}
 	stream, err := js.Stream(ctx, events.Stream)
 	if err != nil {
@@ -167,33 +181,53 @@ func TestForeignStreamOnOurSubjectsIsAnError(t *testing.T) {
 	}
 }
 
-// MaxAge is the bound for when no purge runs: 30 days after the last moment at
-// which usage is wanted, and never below 90.
-func TestAgeFollowsRetention(t *testing.T) {
+// TestAges: the log has no limit; what is rejected goes 30 days after the last moment
+// at which usage is wanted, and never below 90.
+func TestAges(t *testing.T) {
 	for _, tt := range []struct{ days, want int }{{14, 90}, {60, 90}, {61, 91}, {400, 430}} {
-		got := Configs(tt.days, 1)[0].MaxAge
-		if want := time.Duration(tt.want) * 24 * time.Hour; got != want {
-			t.Errorf("retention of %d days: max age %s, want %s", tt.days, got, want)
+		got := Configs(tt.days, 1)
+		if want := time.Duration(tt.want) * day; got[0].MaxAge != 0 || got[1].MaxAge != want || got[2].MaxAge != 14*day {
+			t.Errorf("retention of %d days: the log %s, rejected %s, want %s, decisions %s", tt.days, got[0].MaxAge, got[1].MaxAge, want, got[2].MaxAge)
 		}
 	}
 }
 
-// TestALongerBoundOfTheLogIsNoDifference: a setting in the log asks for it, which is
-// not known here. Of other streams none does.
-func TestALongerBoundOfTheLogIsNoDifference(t *testing.T) {
+// TestTheLimitThatWeSetIsLifted: any that a version before this one can have set, and
+// no other; and of other streams none.
+func TestTheLimitThatWeSetIsLifted(t *testing.T) {
 	js := serverWithStreams(t)
 	ctx := deadline(t)
-	longer := Configs(200, 1)
-	if _, err := js.UpdateStream(ctx, longer[0]); err != nil {
+	for _, tt := range []struct{ have, left time.Duration }{
+		{0, 0},
+		{89 * day, 89 * day},
+		{90 * day, 0},
+		{90*day + time.Hour, 90*day + time.Hour},
+		{430 * day, 0},
+		{3_680 * day, 0},
+		{3_681 * day, 3_681 * day},
+	} {
+		limited := Configs(14, 1)[0]
+		limited.MaxAge, limited.MaxBytes = tt.have, 1<<30
+		if _, err := js.UpdateStream(ctx, limited); err != nil {
+			t.Fatal(err)
+		}
+		diff, err := EnsureStreams(ctx, js, Configs(14, 1))
+		if reported := len(diff) == 2 && diff[1].Field == "max age"; err != nil || reported != (tt.left != 0) {
+			t.Errorf("%s: reported %v, %v", tt.have, diff, err)
+		}
+		stream, err := js.Stream(ctx, events.Stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := stream.CachedInfo().Config; c.MaxAge != tt.left || c.MaxBytes != 1<<30 {
+			t.Errorf("%s: it is %s, want %s, and all else as it was: %+v", tt.have, c.MaxAge, tt.left, c)
+		}
+	}
+	rejected := Configs(200, 1)[1]
+	if _, err := js.UpdateStream(ctx, rejected); err != nil {
 		t.Fatal(err)
 	}
-	if diff, err := EnsureStreams(ctx, js, Configs(14, 1)); len(diff) > 0 || err != nil {
-		t.Errorf("a bound that a setting in the log asked for: %v, %v", diff, err)
-	}
-	if _, err := js.UpdateStream(ctx, longer[1]); err != nil {
-		t.Fatal(err)
-	}
-	if diff, err := EnsureStreams(ctx, js, Configs(14, 1)); len(diff) != 1 || err != nil {
-		t.Errorf("one that no setting asks for: %v, %v", diff, err)
+	if diff, err := EnsureStreams(ctx, js, Configs(14, 1)[1:]); len(diff) != 1 || diff[0].Cost != "" || err != nil {
+		t.Errorf("of another stream: %v, %v", diff, err)
 	}
 }

@@ -97,7 +97,11 @@ func (r *run) prepared(ctx context.Context, l *logOf) (*logOf, error) {
 		return nil, errors.Join(fmt.Errorf("the log: %w", err), l.close())
 	}
 	for _, d := range diff {
-		r.log.Warn("a stream has other settings than ours; left as it is", "stream", d.Stream, "setting", d.Field, "is", d.Have, "ours", d.Want)
+		args := []any{"stream", d.Stream, "setting", d.Field, "is", d.Have, "ours", d.Want}
+		if d.Cost != "" {
+			args = append(args, "cost", d.Cost)
+		}
+		r.log.Warn("a stream has other settings than ours; left as it is", args...)
 	}
 	return l, nil
 }

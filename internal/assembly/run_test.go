@@ -222,7 +222,7 @@ func TestAnExternalLogGetsOurStreams(t *testing.T) {
 	p := start(t, Parts{Name: "quotashare", OwnsLog: true, Decides: true}, cfg)
 	until(t, p.HTTP+"/readyz", "ok")
 	p.end(t)
-	for _, want := range []string{"a stream has other settings than ours", "stream=QUOTA", `setting="max age"`, "is=2160h0m0s", "ours=3120h0m0s"} {
+	for _, want := range []string{"a stream has other settings than ours", "stream=QUOTA_REJECTED", `setting="max age"`, "is=2160h0m0s", "ours=3120h0m0s"} {
 		if !strings.Contains(p.log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, p.log)
 		}

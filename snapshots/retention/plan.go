@@ -2,9 +2,7 @@ package retention
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"iter"
 	"slices"
 )
 
@@ -22,9 +20,6 @@ type Log struct {
 	// Young is the sequence of the first message that is not older than the
 	// purge's age, Last + 1 when all are older.
 	Young uint64
-	// MaxAge is the one in force, ms: what is older is gone. 0 when there is none,
-	// which is left so: who runs the broker has set it, and nothing is lost by it.
-	MaxAge int64
 }
 
 // Have is what there is.
@@ -44,30 +39,22 @@ type Have struct {
 // Action is what a step does.
 type Action string
 
-// The actions, in the order in which a plan has them: a bound is raised before
-// anything relies on it, and lowered when nothing does any more; what a purge relies
-// on being unused is gone before it; the state, which can be rebuilt, comes after.
-// De-dup entries are not among them: they go by the fold, day by day.
+// The actions, in the order in which a plan has them: what a purge relies on being
+// unused is gone before it; the state, which can be rebuilt, comes after. De-dup
+// entries are not among them: they go by the fold, day by day.
 const (
-	RaiseMaxAge    Action = "raise-max-age"   // of the log, to Age
 	RemoveSnapshot Action = "remove-snapshot" // of Seq
 	PurgeLog       Action = "purge-log"       // usage, signals and holds below Seq
 	DropCounters   Action = "drop-counters"   // last changed before Before, and read 0
 	DropModels     Action = "drop-models"     // counters for models, as well
 	DropHistory    Action = "drop-history"    // minute rows of days that end before Before
-	LowerMaxAge    Action = "lower-max-age"   // of the log, to Age
 )
-
-// OfLog reports whether the step changes what all programs of the log share, so that
-// one of them is enough.
-func (a Action) OfLog() bool { return a == RaiseMaxAge || a == PurgeLog || a == LowerMaxAge }
 
 // Step is one thing to do. Done twice it does nothing more.
 type Step struct {
 	Action Action `json:"action"`
 	Seq    uint64 `json:"seq,omitempty"`
 	Before int64  `json:"before,omitempty"` // epoch ms, exclusive
-	Age    int64  `json:"age,omitempty"`    // ms
 	Why    string `json:"why"`
 }
 
@@ -92,39 +79,17 @@ func Make(s Settings, have Have) (Plan, error) {
 	if err := s.Validate(have.Horizon); err != nil {
 		return p, err
 	}
-	if have.Log.MaxAge > 0 && have.Log.MaxAge < s.MaxAge {
-		p.add(Step{Action: RaiseMaxAge, Age: s.MaxAge, Why: "the broker deletes what is older than " + age(have.Log.MaxAge) + ", and that is needed"})
-	}
 	list := slices.Clone(have.Snapshots)
 	slices.SortFunc(list, func(a, b Snapshot) int { return cmp.Compare(b.Seq, a.Seq) })
-	cut := len(list)
-	if i := slices.IndexFunc(list, have.stranded); i >= s.Newest {
-		cut = i
-	}
-	p.sort(&s, list[:cut])
-	for _, n := range list[cut:] {
-		p.add(Step{Action: RemoveSnapshot, Seq: n.Seq, Why: "the broker has deleted what follows it"})
-	}
+	p.sort(&s, list)
 	for _, seq := range have.Unusable {
 		if len(p.Keep) >= s.Newest {
 			p.add(Step{Action: RemoveSnapshot, Seq: seq, Why: "it cannot be used, and enough others can"})
 		}
 	}
-	if err := p.broken(&s, &have); err != nil {
-		return Plan{Now: have.Now}, err
-	}
 	p.purge(&s, &have)
 	p.drop(&s)
-	if have.Log.MaxAge > s.MaxAge {
-		p.add(Step{Action: LowerMaxAge, Age: s.MaxAge, Why: "nothing needs what is older"})
-	}
 	return p, nil
-}
-
-// stranded reports whether the log may have lost what follows the snapshot. One at
-// the end of the log needs nothing, however old it is.
-func (have *Have) stranded(n Snapshot) bool {
-	return have.Log.MaxAge > 0 && n.Seq < have.Log.Last && have.Now-n.LogTime >= have.Log.MaxAge
 }
 
 // sort says which of the list, newest first, stay, and plans to remove the others.
@@ -176,53 +141,15 @@ func stretch(n Snapshot, s *Settings) int64 {
 	return q
 }
 
-// broken finds snapshots that stay and that a lower bound would strand.
-func (p *Plan) broken(s *Settings, have *Have) error {
-	if have.Log.MaxAge <= s.MaxAge {
-		return nil
-	}
-	planned := *have
-	planned.Log.MaxAge = s.MaxAge
-	var faults []error
-	said := make(map[uint64]bool) // one may be here and shared
-	for n := range p.staying(have) {
-		if planned.stranded(n) && !said[n.Seq] {
-			said[n.Seq] = true
-			faults = append(faults, fmt.Errorf(
-				"max age: %s is too short, as snapshot %d is %s old and needs what follows it: set it longer, or remove the snapshot",
-				age(s.MaxAge), n.Seq, age(have.Now-n.LogTime),
-			))
-		}
-	}
-	return errors.Join(faults...)
-}
-
-// staying yields the snapshots that stay and that what follows is there for, in no
-// order.
-func (p *Plan) staying(have *Have) iter.Seq[Snapshot] {
-	return func(yield func(Snapshot) bool) {
-		for _, k := range p.Keep {
-			if !have.stranded(k.Snapshot) && !yield(k.Snapshot) {
-				return
-			}
-		}
-		for _, n := range have.Shared {
-			if !have.stranded(n) && !yield(n) {
-				return
-			}
-		}
-	}
-}
-
 // purge plans to delete messages: those older than the age that each snapshot that
 // stays has, but not the log's newest. With fewer snapshots than are to be kept
 // nothing goes, as the log stands in for them.
 func (p *Plan) purge(s *Settings, have *Have) {
-	if len(p.Keep) < s.Newest || have.stranded(p.Keep[len(p.Keep)-1].Snapshot) {
+	if len(p.Keep) < s.Newest {
 		return
 	}
-	oldest := p.Keep[0].Seq
-	for n := range p.staying(have) {
+	oldest := p.Keep[len(p.Keep)-1].Seq
+	for _, n := range have.Shared {
 		oldest = min(oldest, n.Seq)
 	}
 	// The oldest snapshot's own message stays: a reader recognises the log by it.

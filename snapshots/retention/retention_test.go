@@ -19,19 +19,19 @@ const (
 )
 
 func TestDefaultSettings(t *testing.T) {
-	for _, c := range []struct{ days, models, counters, purge, maxAge int64 }{
-		{1, 14, 60, 60, 90},
-		{14, 14, 60, 60, 90},
-		{45, 45, 60, 60, 90},
-		{61, 61, 61, 61, 91},
-		{3650, 3650, 3650, 3650, 3680},
+	for _, c := range []struct{ days, models, counters, purge int64 }{
+		{1, 14, 60, 60},
+		{14, 14, 60, 60},
+		{45, 45, 60, 60},
+		{61, 61, 61, 61},
+		{3650, 3650, 3650, 3650},
 	} {
 		s := retention.DefaultSettings(3, c.days)
 		if err := s.Validate(horizon); err != nil {
 			t.Errorf("%d days: %v", c.days, err)
 		}
-		got := []int64{s.History, s.Models, s.Counters, s.Purge, s.MaxAge}
-		want := []int64{c.days * day, c.models * day, c.counters * day, c.purge * day, c.maxAge * day}
+		got := []int64{s.History, s.Models, s.Counters, s.Purge}
+		want := []int64{c.days * day, c.models * day, c.counters * day, c.purge * day}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%d days: %s", c.days, diff)
 		}
@@ -50,7 +50,6 @@ func TestSettingsThatDeleteWhatIsNeededAreRefused(t *testing.T) {
 		{"monthly", func(s *retention.Settings) { s.Counters = 60*day - 1 }, "counters:"},
 		{"purge in a window", func(s *retention.Settings) { s.Purge = 59 * day }, "purge: 59 days is too short, as a state folded from the log alone needs two monthly windows of it: set it to at least 60 days"},
 		{"purge in history", func(s *retention.Settings) { s.History = s.Purge + 1 }, "purge: 60 days is too short, as history is drawn"},
-		{"max age", func(s *retention.Settings) { s.MaxAge = s.Purge + 2*s.Spacing - 1 }, "max age:"},
 	} {
 		s := retention.DefaultSettings(3, 14)
 		c.set(&s)
@@ -171,9 +170,6 @@ func TestWhatThePurgeWaitsFor(t *testing.T) {
 		{"young messages", func(h *retention.Have) { h.Log.Young = 5000 }, 5000},
 		{"the newest message", func(h *retention.Have) { h.Log.Last, h.Log.Young = 900, 901 }, 900},
 		{"a shared snapshot", func(h *retention.Have) { h.Shared = []retention.Snapshot{at(now), at(929 * day)} }, 929 * 24},
-		{"a shared one that is stranded", func(h *retention.Have) {
-			h.Shared, h.Log.MaxAge = []retention.Snapshot{at(910 * day)}, 90*day
-		}, 930 * 24},
 		{"nothing left to purge", func(h *retention.Have) { h.Log.First = 930 * 24 }, 0},
 	} {
 		h := have(now, old...)
@@ -182,59 +178,6 @@ func TestWhatThePurgeWaitsFor(t *testing.T) {
 		if got := purged(p); err != nil || got != c.want {
 			t.Errorf("%s: purge below %d, want %d, %v", c.name, got, c.want, err)
 		}
-	}
-}
-
-func changesMaxAge(s retention.Step) bool {
-	return s.Action == retention.RaiseMaxAge || s.Action == retention.LowerMaxAge
-}
-
-func TestMaxAgeAndTheOldestSnapshot(t *testing.T) {
-	const now = 1000 * day
-	s := retention.DefaultSettings(3, 14)
-	three := []retention.Snapshot{at(now), at(now - hour), at(now - 2*hour)}
-	h := have(now, append(three, at(910*day))...)
-	h.Log.MaxAge = 0
-	if p, err := retention.Make(s, h); err != nil || slices.ContainsFunc(p.Steps, changesMaxAge) {
-		t.Errorf("there is no bound, and none is set: %v, %v", p.Steps, err)
-	}
-	h.Log.MaxAge = 100 * day
-	if _, err := retention.Make(s, h); err == nil || !strings.HasPrefix(err.Error(), "max age: 90 days is too short, as snapshot 21840 is 90 days old") {
-		t.Errorf("a bound that is not in force yet: %v", err)
-	}
-	h.Snapshots, h.Shared = three, h.Snapshots[3:]
-	if _, err := retention.Make(s, h); err == nil || !strings.Contains(err.Error(), "snapshot 21840") {
-		t.Errorf("that a shared snapshot needs: %v", err)
-	}
-	h.Snapshots, h.Shared = append(three, h.Shared...), nil
-	h.Snapshots[3].LogTime++
-	p, err := retention.Make(s, h)
-	if want := (retention.Step{Action: "lower-max-age", Age: 90 * day, Why: "nothing needs what is older"}); err != nil || p.Steps[len(p.Steps)-1] != want {
-		t.Errorf("one millisecond younger: %v, %v", p.Steps, err)
-	}
-	h.Log.MaxAge = 80 * day
-	h.Snapshots = three
-	p, err = retention.Make(s, h)
-	if want := (retention.Step{Action: "raise-max-age", Age: 90 * day, Why: "the broker deletes what is older than 80 days, and that is needed"}); err != nil || p.Steps[0] != want {
-		t.Errorf("a bound that is too low: %v, %v", p.Steps, err)
-	}
-	h.Snapshots = append(three, at(910*day))
-	h.Log.MaxAge = s.MaxAge
-	p, err = retention.Make(s, h)
-	if slices.ContainsFunc(p.Steps, changesMaxAge) {
-		t.Errorf("the bound is as it should be, and is changed: %v", p.Steps)
-	}
-	if err != nil || len(p.Keep) != 3 || p.Steps[0].Seq != 21840 || p.Steps[0].Why != "the broker has deleted what follows it" {
-		t.Errorf("the bound is in force: %v, %v", p, err)
-	}
-	h.Snapshots = []retention.Snapshot{at(now), at(now - hour), at(910 * day)}
-	if p, err = retention.Make(s, h); err != nil || len(p.Keep) != 3 || purged(p) != 0 {
-		t.Errorf("too few others: %v, %v", p, err)
-	}
-	h.Log.Last, h.Log.MaxAge = 910*24, 0
-	h.Snapshots = []retention.Snapshot{at(910 * day)}
-	if p, err = retention.Make(s, h); err != nil || len(p.Keep) != 1 {
-		t.Errorf("a log that has stood still: %v, %v", p, err)
 	}
 }
 
@@ -271,9 +214,7 @@ func TestHalfAYear(t *testing.T) {
 		began := w.now
 		for i := 0; w.now < began+180*day; i++ {
 			w.snaps = append(w.snaps, at(w.now))
-			h := have(w.now, w.snaps...)
-			h.Log.MaxAge = s.MaxAge
-			p, err := retention.Make(s, h)
+			p, err := retention.Make(s, have(w.now, w.snaps...))
 			if err != nil {
 				t.Fatal(err)
 			}

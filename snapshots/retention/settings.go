@@ -32,16 +32,9 @@ type Settings struct {
 	// Purge is the age at which a message of usage, a signal or a hold may go, if
 	// the snapshots no longer need it.
 	Purge int64
-	// MaxAge is the age at which the broker deletes such a message by itself,
-	// whatever needs it.
-	MaxAge int64
 }
 
-const (
-	leastDays   = 14             // of an idle counter
-	leastMaxAge = 90 * dayMillis // of the broker's bound
-	margin      = 30 * dayMillis // of it, beyond the purge's age
-)
+const leastDays = 14 // of an idle counter
 
 // DefaultSettings are the settings that follow from how many snapshots are kept and
 // the days for which usage is.
@@ -52,7 +45,6 @@ func DefaultSettings(newest int, days int64) Settings {
 		Counters: max(2*quota.Monthly.Millis(), least), Models: max(2*quota.Hourly.Millis(), least),
 	}
 	s.Purge = s.Counters
-	s.MaxAge = max(s.Purge+margin, leastMaxAge)
 	return s
 }
 
@@ -73,8 +65,6 @@ func (s *Settings) Validate(horizon int64) error {
 	need("purge", s.Purge, 2*quota.Monthly.Millis(), "a state folded from the log alone needs two monthly windows of it")
 	need("purge", s.Purge, horizon, "a duplicate of a message that is gone would count again")
 	need("purge", s.Purge, s.History, "history is drawn from the messages again when a state is rebuilt")
-	// A stretch, and as much again for a snapshot that comes late.
-	need("max age", s.MaxAge, s.Purge+2*max(s.Spacing, 0), "the oldest snapshot kept can be older than the purge's age by two spacings, and needs what follows it")
 	return errors.Join(faults...)
 }
 
