@@ -60,14 +60,16 @@ type Line struct {
 	Window quota.Window
 	Model  string // of a model cap; "" = all
 	// From is where the older of the two buckets begins, or the cycle of the provider
-	// that parts are taken of, epoch ms: what is before it weighs nothing.
+	// that parts are taken of, epoch ms. What is before it weighs nothing, but for what
+	// came for a cycle before its provider spoke of it.
 	From int64
 	// Consumed is what counts as consumed by the asking key, or by all keys without an
 	// allocation together when it shares theirs.
 	Consumed    quota.Amount
 	HasConsumed bool
 	// Found is what the events found weigh together. It is less than Consumed when the
-	// log does not have all of them any more.
+	// log does not have all of them any more; for each event it may differ by the
+	// smallest amount, which rounding loses. Any other difference is said in Notes.
 	Found  quota.Amount
 	Events int
 	Top    []Event  // the heaviest, the heaviest first

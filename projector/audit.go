@@ -35,6 +35,23 @@ func (s *State) FoldedAt(it *events.Item) (at int64, known bool, err error) {
 	return e.time, known && e.content == n.content, err
 }
 
+// Readings returns what an event says for a provider whose message the broker stored at
+// that time, and where on the time line it stands, epoch ms. Headers that do not name
+// their provider are read as those of the one that the connection has now.
+func (s *State) Readings(e *events.Event, broker int64) (list []events.Reading, at int64) {
+	at, _ = placeAt(e.Time, broker)
+	if e.Headers == nil {
+		return inLowerCase(e.Readings), at
+	}
+	provider := e.Provider
+	if provider == "" {
+		s.mu.RLock()
+		provider = s.providerOf(s.conns.find(e.ConnectionID))
+		s.mu.RUnlock()
+	}
+	return inLowerCase(respond(e, provider, at).readings), at
+}
+
 // Counted returns the counter of a key on a connection, of one model or of all
 // ("").
 func (s *State) Counted(connectionID, apiKeyID, model string, u quota.Unit, w quota.Window) windows.Counter {
@@ -52,6 +69,23 @@ type Cycle struct {
 	Start int64 // epoch ms
 	Until int64 // to where keys have parts of it, epoch ms
 	meter saturation.Meter
+}
+
+// Is reports whether a meter is in this cycle, with the same readings and the usage of
+// all keys. Its number, its pot and what it knows of another window may be others: they
+// depend on more than is read to find a cycle's beginning.
+func (c *Cycle) Is(m *saturation.Meter) bool {
+	head, other := c.meter.Head, m.Head
+	for _, h := range [...]*saturation.Head{&head, &other} {
+		h.Number, h.Pot, h.Waiting, h.Other = 0, 0, false, saturation.Window{}
+	}
+	return head == other && c.meter.LocalTotal() == m.LocalTotal()
+}
+
+// Opened returns a meter without usage at the beginning of the cycle, as far as is known
+// of it after that. The level that it began with is not.
+func (c *Cycle) Opened(w quota.Window) *saturation.Meter {
+	return saturation.Restore(w, saturation.Head{Number: 1, Start: c.Start, Observed: c.Start, ResetAt: c.meter.ResetAt})
 }
 
 // Part returns the points of the cycle that a consumption in it caused.

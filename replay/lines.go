@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/explanation"
-	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/windows"
 )
@@ -26,9 +24,7 @@ type sums struct {
 	buckets map[int64][]explanation.Event // the largest of each, the largest first
 	events  map[int64]int
 	// cycle, when its provider gives the parts, is whose points they are.
-	cycle *projector.Cycle
-	parts quota.Amount
-	used  quota.Amounts
+	cycle *cycle
 }
 
 // newLine makes a line over connections at an instant.
@@ -41,7 +37,7 @@ func (s *search) newLine(l explanation.Line) *line {
 		x := &sums{buckets: make(map[int64][]explanation.Event), events: make(map[int64]int)}
 		from := (bucket - 1) * width
 		if c, ok := s.state.Cycle(id, l.Window); ok && l.Unit == quota.Percent && s.at < c.Until {
-			x.cycle, from = &c, c.Start
+			x.cycle, from = newCycle(&c, l.Window), c.Start
 		}
 		made.From = min(made.From, from)
 		made.sums[id] = x
@@ -49,37 +45,17 @@ func (s *search) newLine(l explanation.Line) *line {
 	return made
 }
 
-// add adds an event whose message the broker stored at that time.
-func (l *line) add(e *explanation.Event, stored int64, cost *quota.Amounts) {
-	x := l.sums[e.ConnectionID]
-	if x.cycle != nil {
-		x.addPart(e, stored, cost, l.most)
-		return
-	}
+// add adds an event to the bucket that it stands in.
+func (l *line) add(e *explanation.Event) {
 	if e.Cost == 0 {
 		return
 	}
+	x := l.sums[e.ConnectionID]
 	index, _ := windows.Bucket(e.Time, l.Window.Millis())
 	if x.counter.Add(index, e.Cost) == windows.Added {
 		x.events[index]++
 		x.buckets[index] = top(x.buckets[index], e, l.most)
 	}
-}
-
-// addPart adds an event by what it weighs of the provider's points. It counts in the
-// cycle that was open where it stands in the log, unless its time is of the next one.
-// A correction caused no use.
-func (x *sums) addPart(e *explanation.Event, stored int64, cost *quota.Amounts, most int) {
-	if e.Adjustment || stored < x.cycle.Start || e.Time >= x.cycle.Until {
-		return
-	}
-	for u := range x.used {
-		x.used[u] = quota.AddSat(x.used[u], cost[u])
-	}
-	e.Weight = x.cycle.Part(cost)
-	x.parts = x.cycle.Part(&x.used)
-	x.events[0]++
-	x.buckets[0] = top(x.buckets[0], e, most)
 }
 
 // top keeps the heaviest of a list, by weight or else by cost, the first of equals
@@ -108,9 +84,9 @@ func abs(a quota.Amount) quota.Amount { return max(a, -a) }
 func (l *line) finish() {
 	for _, x := range l.sums {
 		if x.cycle != nil {
-			l.Found = quota.AddSat(l.Found, x.parts)
-			l.Events += x.events[0]
-			l.Top = append(l.Top, x.buckets[0]...)
+			l.Found = quota.AddSat(l.Found, x.cycle.Part(&x.cycle.open.used))
+			l.Events += x.cycle.open.events
+			l.Top = append(l.Top, x.cycle.open.top...)
 			continue
 		}
 		width := l.Window.Millis()
@@ -145,6 +121,3 @@ func sign(a quota.Amount) quota.Amount {
 	}
 	return 1
 }
-
-// wants reports whether the line counts events of that model.
-func (l *line) wants(e *events.Event) bool { return l.Model == "" || l.Model == e.Model }
