@@ -28,6 +28,7 @@ func (s *State) Cut(b Batch) error {
 		s.dedup.age(b, s.logTime),
 		s.cutSettled(b),
 		b.Set([]byte{tagPosition}, s.appendPosition(nil)),
+		s.commits.next(b),
 	)
 }
 

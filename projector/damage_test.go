@@ -26,6 +26,12 @@ func TestStoresOfOtherMakingAreRefused(t *testing.T) {
 			return errors.Join(err, b.Set([]byte("p"), v))
 		}, projector.ErrVersion},
 		{"no position", func(_ projector.Store, b projector.Batch) error { return b.Delete([]byte("p")) }, projector.ErrCorrupt},
+		{"a commit less", meterRecord("k\x01", []byte{2}), projector.ErrCorrupt},
+		{"a commit more", func(_ projector.Store, b projector.Batch) error { return b.Merge([]byte("k\x00"), []byte{1}) }, projector.ErrCorrupt},
+		{"no commits", func(_ projector.Store, b projector.Batch) error {
+			return b.DeleteRange([]byte("k"), []byte("l"))
+		}, projector.ErrCorrupt},
+		{"commits that are no number", meterRecord("k\x00", []byte{1, 1}), projector.ErrCorrupt},
 		{"an id less", func(_ projector.Store, b projector.Batch) error {
 			return b.Delete([]byte("i\x01\x00\x00\x00\x01"))
 		}, projector.ErrCorrupt},

@@ -25,6 +25,12 @@ func Load(store Reader) (*State, error) {
 	if err := s.loadPosition(value); err != nil {
 		return nil, err
 	}
+	if s.commits, err = commitsOf(store); err != nil {
+		return nil, err
+	}
+	if s.commits == 0 {
+		return nil, corrupt("position without a commit", value)
+	}
 	// Ids first: every other record speaks in refs. Plans before pools, whose
 	// limits come from them.
 	for _, step := range []struct {

@@ -14,6 +14,7 @@ import (
 // is not folded yet.
 const (
 	tagPosition   = 'p' // one record: version, position, log time, counts
+	tagCommits    = 'k' // two records: commits counted (merged), and how many there were
 	tagID         = 'i' // table, ref → id
 	tagConnection = 'n' // connection → provider
 	tagSeries     = 'c' // connection, key, unit → five counters
@@ -139,10 +140,14 @@ func (d *decoder) done() bool { return !d.bad && len(d.b) == 0 }
 
 // MergeOnto merges newer onto a key's value, in its memory where that has room,
 // and returns the value: of minute rows the sums, held at the ends of int64; of
-// de-dup buckets the entries of both. Stores merge with it, in any grouping.
+// de-dup buckets the entries of both, of commits how many. Stores merge with it, in any
+// grouping.
 func MergeOnto(key, value, newer []byte) ([]byte, error) {
 	if len(key) > 0 && (key[0] == tagSeen || key[0] == tagSettled) {
 		return append(value, newer...), nil
+	}
+	if len(key) > 0 && key[0] == tagCommits {
+		return mergeCommits(key, value, newer)
 	}
 	x, err := decodeHistory(value)
 	if err != nil {

@@ -55,7 +55,8 @@ func Restore(ctx context.Context, into Store, from Records, want Position, logTi
 // restorer is a Restore under way.
 type restorer struct {
 	into     Store
-	batch    Batch // nil = committed
+	commits  commits // of the store
+	batch    Batch   // nil = committed
 	size     int
 	position []byte // the record that comes last
 }
@@ -71,7 +72,10 @@ func (r *restorer) begin() error {
 	if ok {
 		return fmt.Errorf("restore: the store was folded up to message %d: restore into an empty one", pos.Seq)
 	}
-	if err := r.into.Scan([]byte{0}, []byte{0xff}, func(key, _ []byte) error {
+	if r.commits, err = commitsOf(r.into); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	if err := ScanRecords(r.into, func(key, _ []byte) error {
 		if key[0] == tagPosition {
 			return nil
 		}
@@ -99,6 +103,9 @@ func (r *restorer) copy(ctx context.Context, from Records) error {
 }
 
 func (r *restorer) add(ctx context.Context, key, value []byte) error {
+	if len(key) > 0 && key[0] == tagCommits {
+		return nil // of another store
+	}
 	if len(key) == 1 && key[0] == tagPosition {
 		r.position = append([]byte{}, value...)
 		return nil
@@ -119,6 +126,9 @@ func (r *restorer) add(ctx context.Context, key, value []byte) error {
 // commit writes what is gathered. A batch that found no room is whole and still
 // ours to close.
 func (r *restorer) commit() error {
+	if err := r.commits.next(r.batch); err != nil {
+		return err
+	}
 	err := r.into.Commit(r.batch)
 	if !errors.Is(err, ErrFull) {
 		r.batch, r.size = nil, 0

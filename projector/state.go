@@ -51,6 +51,9 @@ type State struct {
 	// whether it is. It is called by the fold, with the state as it is there, and must
 	// not call it. No engine sets it: what it leaves out, no other state lacks.
 	OnConsumption func(*Arrival) (counts bool, err error)
+	// OnAdjustment, when set, is given each adjustment before it is counted, in the same
+	// way.
+	OnAdjustment func(*Arrival)
 	// lastConfig is the sequence of the newest message under quota.config.>,
 	// folded or rejected: the next one must follow it.
 	lastConfig uint64
@@ -66,6 +69,7 @@ type State struct {
 	historyAt  map[historyKey]uint32 // places in minutes.fresh
 	rowsFrom   int64                 // day; minute rows of those before it are deleted by the next cut, 0 = none
 	newIDs     [2]ref                // by table: ids up to here are written
+	commits    commits               // of the store, with the one that was cut last
 	dirtyConns []ref
 	dirtyConf  map[confKey]struct{}
 	rejected   []rejection // not written yet

@@ -36,7 +36,7 @@ func Save(ctx context.Context, dir *snapdir.Dir, from projector.Snapshotter) (h 
 		return h, sum, fmt.Errorf("snapshot: %w", err)
 	}
 	sum, err = dir.Save(h, func(add func(key, value []byte) error) error {
-		return records.Scan([]byte{0}, []byte{0xff}, add)
+		return projector.ScanRecords(records, add)
 	})
 	return h, sum, err
 }
