@@ -43,15 +43,30 @@ func blocks(t *testing.T, text string) []block {
 // order, against an engine of its own, and holds what it prints against the
 // block of text that follows. There … stands for anything within a line, or,
 // alone, for any lines. A block that names a file is that file. The gateway, which a
-// block of bash has the reader start in another terminal, is started there.
+// block of bash has the reader start in another terminal, is started there, and the
+// engine is stopped and started where the reader is told to.
 func TestReadme(t *testing.T) {
-	for page, least := range map[string]int{"README.md": 5, "docs/CONFIGURATION.md": 8, "docs/format/decide.md": 5, "docs/GATEWAY.md": 5, "docs/EXPLAIN.md": 4} {
+	for page, least := range map[string]int{"README.md": 5, "docs/CONFIGURATION.md": 8, "docs/format/decide.md": 5, "docs/GATEWAY.md": 5, "docs/EXPLAIN.md": 4, "docs/OPERATIONS.md": 5, "docs/RETENTION.md": 1} {
 		t.Run(strings.ToLower(filepath.Base(page)), func(t *testing.T) { runPage(t, page, least) })
 	}
 }
 
 // started is how a page starts a gateway, with a file that it has.
 var started = regexp.MustCompile(`bin/gateway --gateway-config (\S+)`)
+
+// beside is what a reader does in another terminal.
+func beside(text string) string {
+	if file := started.FindStringSubmatch(text); file != nil {
+		return "gateway " + file[1] + "\n"
+	}
+	switch {
+	case strings.Contains(text, "Ctrl-C"):
+		return "down\n"
+	case text == "bin/quotashare up\n":
+		return "up\n"
+	}
+	return ""
+}
 
 // runPage runs a page that has at least so many blocks of sh.
 func runPage(t *testing.T, page string, least int) {
@@ -66,8 +81,8 @@ func runPage(t *testing.T, page string, least int) {
 		if _, file, named := strings.Cut(all[i].lang, " "); named {
 			files += "-- " + file + " --\n" + all[i].text
 		}
-		if file := started.FindStringSubmatch(all[i].text); file != nil && all[i].lang == "bash" {
-			script += "gateway " + file[1] + "\n"
+		if all[i].lang == "bash" {
+			script += beside(all[i].text)
 		}
 		if all[i].lang != "sh" {
 			continue
