@@ -7,8 +7,9 @@ import (
 	"github.com/quotashare/quotashare/questions"
 )
 
-// Arrival is a consumption that is about to be counted, for who folds a history to
-// see what would have become of it: State.OnConsumption. It is good during the call.
+// Arrival is a consumption or an adjustment that is about to be counted, for who folds a
+// history to see what would have become of it: State.OnConsumption and OnAdjustment. It
+// is good during the call.
 type Arrival struct {
 	// Event is counted as it is after the call: it may be put on another connection.
 	Event *events.Event
@@ -58,9 +59,10 @@ func (x *Arrival) Judge(q *questions.Question, a *Asked, now int64) fairshare.Ve
 func (s *State) foldConsumption(m *events.Message, index int, e *events.Event, n *identity) (*events.Rejection, error) {
 	counts := true
 	if s.OnConsumption != nil {
-		at, _ := placeAt(e.Time, m.Time)
+		x := s.arrival(m, index, e)
+		x.request = n.request
 		var err error
-		counts, err = s.OnConsumption(&Arrival{Event: e, Seq: m.Seq, Index: index, At: at, s: s, request: n.request})
+		counts, err = s.OnConsumption(x)
 		if err != nil {
 			return nil, err
 		}
@@ -71,6 +73,20 @@ func (s *State) foldConsumption(m *events.Message, index int, e *events.Event, n
 		}
 	}
 	return nil, s.settle(e, n)
+}
+
+// foldAdjustment counts an adjustment.
+func (s *State) foldAdjustment(m *events.Message, index int, e *events.Event) *events.Rejection {
+	if s.OnAdjustment != nil {
+		s.OnAdjustment(s.arrival(m, index, e))
+	}
+	return s.foldUsage(m, e)
+}
+
+// arrival is that of an event at its place in the log.
+func (s *State) arrival(m *events.Message, index int, e *events.Event) *Arrival {
+	at, _ := placeAt(e.Time, m.Time)
+	return &Arrival{Event: e, Seq: m.Seq, Index: index, At: at, s: s}
 }
 
 // Pool returns the pool of the connection with its dimensions, nil when it is in none.

@@ -177,7 +177,7 @@ func (s *State) fold(m *events.Message, index int, e *events.Event, n *identity)
 	case events.Consumption:
 		return s.foldConsumption(m, index, e, n)
 	case events.Adjustment:
-		return s.foldUsage(m, e), nil
+		return s.foldAdjustment(m, index, e), nil
 	case events.Saturation:
 		s.foldSaturation(m, e, n.said)
 	case events.Release:

@@ -201,6 +201,7 @@ func (w *whatIf) begin(ctx context.Context, which int) error {
 	}
 	p.Expect(false, s.verdict)
 	p.State().OnConsumption = s.arrives
+	p.State().OnAdjustment = s.watchArrival
 	return nil
 }
 

@@ -164,3 +164,26 @@ p tokens/hourly | 880 of 1000 in 1, 120 unused | 830 of 1000 in 1, 170 unused
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
+
+// An adjustment is counted in the bucket that it stands in and in no other, and where
+// nobody asked beside it, there was nothing to be had.
+func TestAnAdjustmentIsOfOneBucket(t *testing.T) {
+	l := shared(50, 50)
+	adjust := func(ms int64, tokens int) {
+		l.add(ms, "quota.adjustment", fmt.Sprintf(`{"apiKeyId":"a","connectionId":"c","reason":"x","cost":{"tokens":%d}}`, tokens))
+	}
+	l.use(1000, "a", 100)
+	adjust(hour+1000, 300)
+	l.use(hour+2000, "a", 10)
+	adjust(2*hour+1000, 50)
+	adjust(3*hour+1000, 7)
+	l.use(4*hour+1000, "a", 5)
+	adjust(5*hour+1000, 900)
+	r := whatIfOf(t, l, `{"pools":[`+pool(50, 50)+`]}`)
+	want := whatif.Capacity{Buckets: 3, Limit: 3_000_000, Used: 415_000, Unused: 900_000 + 690_000 + 995_000}
+	for _, got := range r.Pools[0].Sides {
+		if got != want {
+			t.Errorf("capacity %+v, want %+v", got, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
@@ -24,13 +25,15 @@ type ofPool struct {
 type bucket struct {
 	whatif.Capacity
 	index int64
+	taken bool // it is over, and nobody asked since
 }
 
-// watch looks at the buckets of a pool that have ended at that instant, since somebody
-// asks in another one: at the first instant of the next bucket the total is exactly what
-// was consumed in it. What comes later for it is not seen. look has a question to be
+// watch looks at the buckets of a pool that have ended at that instant, since something
+// is about to be counted in another one: at the first instant of the next bucket the
+// total is exactly what was consumed in it. What comes later for it is not seen. asks
+// says that somebody asks there, as an adjustment does not. look has a question to be
 // explained gathered for an instant.
-func (s *side) watch(pool *plans.Resolved, at int64, look func(q *questions.Question, end int64)) {
+func (s *side) watch(pool *plans.Resolved, at int64, asks bool, look func(q *questions.Question, end int64)) {
 	if pool == nil {
 		return
 	}
@@ -39,13 +42,18 @@ func (s *side) watch(pool *plans.Resolved, at int64, look func(q *questions.Ques
 		index, _ := windows.Bucket(at, d.Window.Millis())
 		name := ofPool{pool.Pool.ID, d.Unit, d.Window}
 		b := s.capacity[name]
-		switch {
-		case b == nil:
+		if b == nil && asks {
 			s.capacity[name] = &bucket{index: index}
-		case index > b.index:
+		}
+		if b == nil || index <= b.index {
+			continue
+		}
+		if !b.taken {
 			end := (b.index + 1) * d.Window.Millis()
 			look(&questions.Question{Explain: true}, end)
 			b.take(&s.asked[0], name, end)
+		}
+		if b.taken = !asks; asks {
 			b.index = index
 		}
 	}
@@ -87,7 +95,7 @@ func (w *whatIf) capacities() (list []whatif.Pool) {
 
 // finish takes the bucket that is open when the range ends, as it stands.
 func (s *side) finish(name ofPool, b *bucket) {
-	if _, there := s.p.State().Pool(name.pool); !there {
+	if _, there := s.p.State().Pool(name.pool); !there || b.taken {
 		return
 	}
 	end := (b.index + 1) * name.window.Millis()
@@ -95,9 +103,20 @@ func (s *side) finish(name ofPool, b *bucket) {
 	b.take(&s.asked[0], name, end)
 }
 
+// watchArrival is watch before an event is counted. Nobody asked for an adjustment, but
+// one of the next bucket would be counted in the one before too, whose end is the first
+// instant of the next.
+func (s *side) watchArrival(x *projector.Arrival) {
+	asks := x.Event.Kind == events.Consumption
+	s.watch(x.Pool(), x.At, asks, func(q *questions.Question, end int64) {
+		q.APIKeyID, q.ConnectionID = x.Event.APIKeyID, x.Event.ConnectionID
+		x.Judge(q, &s.asked[0], end)
+	})
+}
+
 // watchBetween is watch between two messages.
 func (s *side) watchBetween(connectionID string, at int64) {
-	s.watch(s.p.State().Resolved(connectionID), at, func(q *questions.Question, end int64) {
+	s.watch(s.p.State().Resolved(connectionID), at, true, func(q *questions.Question, end int64) {
 		q.ConnectionID = connectionID
 		s.look(q, end)
 	})

@@ -40,10 +40,7 @@ func decision(v fairshare.Verdict) whatif.Decision {
 
 // arrives is given each consumption before it is counted.
 func (s *side) arrives(x *projector.Arrival) (counts bool, err error) {
-	s.watch(x.Pool(), x.At, func(q *questions.Question, end int64) {
-		q.APIKeyID, q.ConnectionID = x.Event.APIKeyID, x.Event.ConnectionID
-		x.Judge(q, &s.asked[0], end)
-	})
+	s.watchArrival(x)
 	if s.added {
 		return true, nil
 	}
