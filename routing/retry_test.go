@@ -3,6 +3,7 @@ package routing_test
 import (
 	"testing"
 
+	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/routing"
 )
 
@@ -44,3 +45,55 @@ func freeAt(b *routing.Backlog, now int64, ends []int64, r routing.Rules) int64 
 }
 
 func anyOfPool(routing.Ticket) ([]int, bool) { return nil, false }
+
+// TestTooManyToPlay: who comes is told of the end of all, rather than keep everybody
+// waiting.
+func TestTooManyToPlay(t *testing.T) {
+	var b routing.Backlog
+	for i := range 9_000 {
+		must(t, b.Push(routing.Waiter{Ticket: routing.Ticket(i + 1), Key: routing.Key(i % 1_000), Cost: 10 * quota.Amount(i+1), Deadline: 50_000 + int64(i), Lease: 10}))
+	}
+	r := &rules{}
+	if at := freeAt(&b, 0, []int64{100}, r); at != 50_000+8_999+10 {
+		t.Errorf("free at %d", at)
+	}
+	if at := freeAt(&b, 0, []int64{90_000}, r); at != 90_000 {
+		t.Errorf("free at %d when all have left before", at)
+	}
+}
+
+// TestWhoIsKeptFromAPlace does not take it, now or later; and one that has chosen places
+// takes no other.
+func TestWhoIsKeptFromAPlace(t *testing.T) {
+	var b routing.Backlog
+	for i := range 2 {
+		must(t, b.Push(routing.Waiter{Ticket: routing.Ticket(i + 1), Key: 1, Want: uint32(i), Cost: 1, Deadline: 1_000, Lease: 100}))
+	}
+	var p routing.Play
+	for _, c := range []struct {
+		chosen [2][]int
+		want   [4]int64
+	}{
+		{[2][]int{nil, nil}, [4]int64{0, 120, 130, 40}},
+		{[2][]int{{2}, {2}}, [4]int64{0, 20, 230, 40}},
+		{[2][]int{{0}, {3}}, [4]int64{0, 20, 30, 140}},
+		{[2][]int{{2, 1}, nil}, [4]int64{0, 120, 130, 40}},
+	} {
+		p.Begin(0)
+		for i, end := range []int64{10, 20, 30, 40} {
+			pool := 1 + i/3
+			ends := []int64{end}
+			if i == 0 {
+				ends = nil
+			}
+			p.Place(routing.Candidate{Pool: pool, Weight: 1, MaxConcurrent: 1}, ends, i == 0)
+		}
+		p.Line(&b, 1, everybody.Quantum, func(t routing.Ticket) ([]int, bool) { return c.chosen[t-1], c.chosen[t-1] != nil })
+		p.Run()
+		for i, want := range c.want {
+			if got := p.FreeAt(i); got != want {
+				t.Errorf("%v: place %d is free at %d, want %d", c.chosen, i, got, want)
+			}
+		}
+	}
+}
