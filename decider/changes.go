@@ -3,6 +3,7 @@ package decider
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -33,12 +34,24 @@ func (e *Engine) Changes(ctx context.Context, after uint64, limit int) (list []h
 	if p == nil {
 		return nil, 0, errNoState
 	}
-	folded := p.loop.Applied()
-	log, err := e.js.Stream(ctx, events.Stream)
+	v := verdicts{js: e.js, p: p}
+	return v.changes(ctx, after, p.loop.Applied(), limit)
+}
+
+// Changes is what an engine's Changes are, of a log that no engine folds, such as that
+// of a copy, to its end. An event that was refused right before the copy was made may
+// look as if it had been taken: no engine has stored the refusal.
+func Changes(ctx context.Context, js jetstream.JetStream, after uint64, limit int) (list []httpapi.Change, next uint64, err error) {
+	v := verdicts{js: js}
+	return v.changes(ctx, after, math.MaxUint64, limit)
+}
+
+// changes returns those after one event, up to the message folded last.
+func (v *verdicts) changes(ctx context.Context, after, folded uint64, limit int) (list []httpapi.Change, next uint64, err error) {
+	log, err := v.js.Stream(ctx, events.Stream)
 	if err != nil {
 		return nil, 0, unreadable(err)
 	}
-	v := verdicts{e: e, p: p}
 	for size := 0; after < folded; {
 		m, err := log.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject(events.ConfigPrefix+">"))
 		switch {
@@ -67,8 +80,8 @@ func unreadable(err error) error {
 
 // verdicts says what became of configuration events.
 type verdicts struct {
-	e        *Engine
-	p        *projection
+	js       jetstream.JetStream
+	p        *projection      // nil = there is none
 	rejected jetstream.Stream // once it was needed
 }
 
@@ -120,20 +133,22 @@ func tried(c *httpapi.Change, m *jetstream.RawStreamMsg) {
 
 // of returns why the event was rejected, nil when it was folded.
 func (v *verdicts) of(ctx context.Context, m *events.Message) (*events.Rejection, error) {
-	if known := v.p.state.Verdict(m.Seq); known.Seq != 0 {
-		return known.Rejected, nil
-	}
 	// A refusal goes from the memory of the state to the store, and from there to
 	// the stream of rejected events. Asked in that order none is missed.
-	data, pending, err := projector.PendingRejection(v.p.store, m.Seq, 0)
-	if err != nil {
-		return nil, err
-	}
-	if pending {
-		return refusalOf(data, m), nil
+	if v.p != nil {
+		if known := v.p.state.Verdict(m.Seq); known.Seq != 0 {
+			return known.Rejected, nil
+		}
+		data, pending, err := projector.PendingRejection(v.p.store, m.Seq, 0)
+		if err != nil {
+			return nil, err
+		}
+		if pending {
+			return refusalOf(data, m), nil
+		}
 	}
 	if v.rejected == nil {
-		s, err := v.e.js.Stream(ctx, events.RejectedStream)
+		s, err := v.js.Stream(ctx, events.RejectedStream)
 		if err != nil {
 			return nil, unreadable(err)
 		}

@@ -220,7 +220,7 @@ func (b *board) lookAtChanges(ctx context.Context) func() bool {
 	list, next, err := b.engine.Changes(ctx, b.changes.to, changesPage)
 	return func() bool {
 		for i := range list {
-			b.changes.add(note{seq: list[i].Seq, doc: list[i].append(nil)})
+			b.changes.add(note{seq: list[i].Seq, doc: list[i].Append(nil)})
 		}
 		if err == nil && next == 0 { // what the log forgot is not looked for again
 			b.changes.to = max(b.changes.to, last)

@@ -25,7 +25,7 @@ func (a *api) changes(w http.ResponseWriter, r *http.Request) error {
 		if i > 0 {
 			doc = append(doc, ',')
 		}
-		doc = list[i].append(doc)
+		doc = list[i].Append(doc)
 	}
 	tail := wire.NewWriter(append(doc, `],"next":`...), wire.JSON)
 	if next == 0 {
@@ -37,9 +37,9 @@ func (a *api) changes(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// append appends the change as a JSON object. What its subject or its header
+// Append appends the change as a JSON object. What its subject or its header
 // does not say is absent.
-func (c *Change) append(dst []byte) []byte {
+func (c *Change) Append(dst []byte) []byte {
 	doc := wire.NewWriter(dst, wire.JSON)
 	doc.Object()
 	doc.Name("seq")

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,16 +103,8 @@ func (a *api) decisions(w http.ResponseWriter, r *http.Request) error {
 	q := newQuery(r)
 	// A mistyped filter that is ignored would list everything.
 	q.only("decisions", "apiKeyId", "connectionId", "poolId", "decisionId", "decision", "reason", "from", "to", "before", "limit")
-	ask := DecisionQuery{
-		APIKeyID: q.id("apiKeyId"), ConnectionID: q.id("connectionId"), PoolID: q.id("poolId"), DecisionID: q.id("decisionId"),
-		Kind:   q.word("decision", questions.Allow, questions.Block, questions.WouldBlock),
-		Reason: q.word("reason", DecisionReasons...),
-		From:   q.instant("from"), To: q.instant("to"), Before: q.place("before"),
-		Limit: int(q.number("limit", defaultLimit, 1, maxLimit)),
-	}
-	if ask.To != 0 && ask.From >= ask.To {
-		q.faults.Add("to", "is not after from: swap them, or leave one out")
-	}
+	ask := q.filters()
+	ask.Before, ask.Limit = q.place("before"), int(q.number("limit", defaultLimit, 1, maxLimit))
 	if err := q.err(); err != nil {
 		return err
 	}
@@ -125,6 +118,28 @@ func (a *api) decisions(w http.ResponseWriter, r *http.Request) error {
 	}
 	writeBody(w, http.StatusOK, "application/json", append(doc, '}', '\n'))
 	return nil
+}
+
+// filters reads which decisions are wanted.
+func (q *query) filters() DecisionQuery {
+	ask := DecisionQuery{
+		APIKeyID: q.id("apiKeyId"), ConnectionID: q.id("connectionId"), PoolID: q.id("poolId"), DecisionID: q.id("decisionId"),
+		Kind:   q.word("decision", questions.Allow, questions.Block, questions.WouldBlock),
+		Reason: q.word("reason", DecisionReasons...),
+		From:   q.instant("from"), To: q.instant("to"),
+	}
+	if ask.To != 0 && ask.From >= ask.To {
+		q.faults.Add("to", "is not after from: swap them, or leave one out")
+	}
+	return ask
+}
+
+// ParseDecisionFilters reads the parameters that say which decisions are wanted, for
+// who reads them where no engine is. Pages are not among them.
+func ParseDecisionFilters(values url.Values) (DecisionQuery, error) {
+	q := &query{values: values}
+	ask := q.filters()
+	return ask, q.err()
 }
 
 // word reads one of the words; "" when absent.

@@ -79,7 +79,7 @@ func (w *watcher) sendOlder(ctx context.Context, from uint64) (again bool, err e
 	}
 	for i := range list {
 		w.at.change = list[i].Seq
-		if err := w.event(eventConfig, list[i].append(nil)); err != nil {
+		if err := w.event(eventConfig, list[i].Append(nil)); err != nil {
 			return false, err
 		}
 	}

@@ -24,12 +24,23 @@ type decisionsCmd struct {
 	ID         string `name:"id" help:"Only the decision of this id, with those that it is one row with."`
 	Limit      int    `default:"50" help:"How many at most, of the newest."`
 	JSON       bool   `name:"json" help:"Print them as the engine has them, with question and reply."`
+	inCopy     `embed:""`
 	server     `embed:"" group:"Configuration"`
 }
 
 func (d *decisionsCmd) run(ctx context.Context, p program.Process) error {
 	if d.Limit < 1 {
 		return errors.New("--limit is below 1")
+	}
+	if err := times(timeFlag{"--from", d.From}, timeFlag{"--to", d.To}); err != nil {
+		return err
+	}
+	if d.DataDir != "" {
+		newest, more, err := d.inCopy.decisions(ctx, p, d.query(), d.Limit)
+		if err != nil {
+			return err
+		}
+		return d.say(p.Stdout, newest, more, "")
 	}
 	c, err := d.client()
 	if err != nil {
@@ -39,17 +50,22 @@ func (d *decisionsCmd) run(ctx context.Context, p program.Process) error {
 	if err != nil {
 		return err
 	}
+	return d.say(p.Stdout, newest, next != "", next)
+}
+
+// say prints them. next is the place to go on before, "" = there is none.
+func (d *decisionsCmd) say(w io.Writer, newest []json.RawMessage, more bool, next string) error {
 	if d.JSON {
 		tail := ""
 		if next != "" {
 			tail = `,"next":"` + next + `"`
 		}
-		return show(p.Stdout, fmt.Appendf(nil, `{"decisions":[%s]%s}`, joined(newest), tail))
+		return show(w, fmt.Appendf(nil, `{"decisions":[%s]%s}`, joined(newest), tail))
 	}
 	if d.ID != "" && len(newest) == 0 {
-		return d.sayNone(p.Stdout)
+		return d.sayNone(w)
 	}
-	return sayDecisions(p.Stdout, newest, next != "")
+	return sayDecisions(w, newest, more)
 }
 
 // sayNone is for who has an id from an answer or a message, and would take a bare

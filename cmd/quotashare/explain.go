@@ -51,6 +51,9 @@ func (x *explainCmd) Validate() error {
 const explainFor = 90 * time.Second
 
 func (x *explainCmd) run(ctx context.Context, p program.Process) error {
+	if err := times(timeFlag{"--at", x.At}); err != nil {
+		return err
+	}
 	explain := x.ask
 	if x.DataDir != "" {
 		explain = x.find
@@ -102,7 +105,7 @@ func (x *explainCmd) find(ctx context.Context, p program.Process) (made []byte, 
 		}
 		if x.At != "" {
 			if asked.At, err = quota.ParseInstant(x.At); err != nil {
-				return nil, fmt.Errorf("--at: %w", err)
+				return nil, err
 			}
 		}
 	}

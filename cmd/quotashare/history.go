@@ -18,6 +18,7 @@ type changesCmd struct {
 	After  uint64 `placeholder:"SEQ" help:"Only those after this event of the log."`
 	Limit  int    `default:"50" help:"How many at most, of the newest."`
 	JSON   bool   `name:"json" help:"Print them as the engine has them, with the documents."`
+	inCopy `embed:""`
 	server `embed:"" group:"Configuration"`
 }
 
@@ -25,11 +26,12 @@ func (h *changesCmd) run(ctx context.Context, p program.Process) error {
 	if h.Limit < 1 {
 		return errors.New("--limit is below 1")
 	}
-	c, err := h.client()
+	read, end, err := h.reader(ctx, p)
 	if err != nil {
 		return err
 	}
-	newest, total, err := c.changes(ctx, h.After, h.Limit)
+	defer end()
+	newest, total, err := changes(ctx, read, h.After, h.Limit)
 	if err != nil {
 		return err
 	}
@@ -39,28 +41,56 @@ func (h *changesCmd) run(ctx context.Context, p program.Process) error {
 	return sayChanges(p.Stdout, newest, total)
 }
 
-// changes returns the newest changes of the configuration after an event, in the
-// order of the log, and how many there are. The engine gives them from the oldest.
-func (c *client) changes(ctx context.Context, after uint64, most int) (newest []json.RawMessage, total int, err error) {
-	for next := &after; next != nil; {
-		q := url.Values{"after": {strconv.FormatUint(*next, 10)}, "limit": {"1000"}}
-		answer, err := c.get(ctx, "/api/quota/changes", q)
+// changesAtOnce is how many are read of a log at once.
+const changesAtOnce = 1000
+
+// changesReader returns a page of changes after an event, and after which event to go
+// on, 0 = there are no more.
+type changesReader func(ctx context.Context, after uint64) (page []json.RawMessage, next uint64, err error)
+
+// reader asks the engine, or the copy. end ends the reading.
+func (h *changesCmd) reader(ctx context.Context, p program.Process) (read changesReader, end func(), err error) {
+	if h.DataDir != "" {
+		return h.inCopy.changes(ctx, p)
+	}
+	c, err := h.client()
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.changes, func() {}, nil
+}
+
+// changes is a changesReader.
+func (c *client) changes(ctx context.Context, after uint64) ([]json.RawMessage, uint64, error) {
+	q := url.Values{"after": {strconv.FormatUint(after, 10)}, "limit": {strconv.Itoa(changesAtOnce)}}
+	answer, err := c.get(ctx, "/api/quota/changes", q)
+	if err != nil {
+		return nil, 0, err
+	}
+	var page struct {
+		Changes []json.RawMessage
+		Next    uint64
+	}
+	err = readFields(answer, &page)
+	return page.Changes, page.Next, err
+}
+
+// changes reads the newest changes of the configuration after an event, in the order of
+// the log, and how many there are. They come from the oldest on.
+func changes(ctx context.Context, read changesReader, after uint64, most int) (newest []json.RawMessage, total int, err error) {
+	for {
+		page, next, err := read(ctx, after)
 		if err != nil {
 			return nil, 0, err
 		}
-		var page struct {
-			Changes []json.RawMessage
-			Next    *uint64
-		}
-		if err := readFields(answer, &page); err != nil {
-			return nil, 0, err
-		}
-		total += len(page.Changes)
-		newest = append(newest, page.Changes...)
+		total += len(page)
+		newest = append(newest, page...)
 		newest = newest[max(0, len(newest)-most):]
-		next = page.Next
+		if next == 0 {
+			return newest, total, nil
+		}
+		after = next
 	}
-	return newest, total, nil
 }
 
 // changed is one change of the configuration.

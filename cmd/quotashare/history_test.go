@@ -60,7 +60,7 @@ func TestNewestChangesOfManyPages(t *testing.T) {
 		{0, 1, `{"seq":10}`, 10},
 		{6, 50, `{"seq":7},{"seq":8},{"seq":9},{"seq":10}`, 4},
 	} {
-		newest, total, err := c.changes(t.Context(), tt.after, tt.most)
+		newest, total, err := changes(t.Context(), c.changes, tt.after, tt.most)
 		if err != nil || joined(newest) != tt.want || total != tt.total {
 			t.Errorf("after %d at most %d: %s of %d, %v\nwant %s of %d", tt.after, tt.most, joined(newest), total, err, tt.want, tt.total)
 		}
