@@ -101,7 +101,7 @@ type whatIf struct {
 	absent  map[string]string // pools to be without that there are not yet: their ids by subject
 
 	kept int64                  // since when all decisions are recorded, epoch ms; 0 = since before the range
-	were map[string]*plans.Pool // the pools where the range begins, by id
+	were map[string]*plans.Pool // the pools where the range begins, or as they came in it, by id
 }
 
 // place finds the range.
@@ -269,6 +269,7 @@ func (w *whatIf) step(ctx context.Context, m events.Message) error {
 	if w.set[m.Subject] {
 		*next = nothing(&m)
 		delete(w.absent, m.Subject)
+		w.came()
 	}
 	if err := after.p.Step(ctx); err != nil {
 		return err

@@ -42,6 +42,15 @@ func (w *whatIf) warn() {
 	}
 }
 
+// came remembers the pools that came in the range, for what is tried in their place.
+func (w *whatIf) came() {
+	for _, p := range w.t.Pools {
+		if v, there := w.sides[whatif.Before].p.State().Pool(p.ID); there && w.were[p.ID] == nil {
+			w.were[p.ID] = v.Doc
+		}
+	}
+}
+
 // strangers notes what a pool that is tried names for the first time, and nobody has
 // used.
 func (w *whatIf) strangers(p *plans.Pool, seen sightings) {

@@ -55,11 +55,31 @@ func TestWhatMayNotBeMeant(t *testing.T) {
 		l.use(2, "b", 10)
 		l.add(3, "quota.consumption", `{"apiKeyId":"b","connectionId":"d","cost":{"tokens":1}}`)
 		l.use(4, "late", 1)
-		r := whatIfOf(t, l, `{`+c.trial+`,"from":{"seq":4}}`)
-		got := slices.DeleteFunc(r.Notes, func(n string) bool { return strings.Contains(n, "has no known limit") })
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s:\n%s\nwant\n%s", c.trial, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		for _, from := range []int{1, 4} { // the pool comes in the range, or was there before
+			r := whatIfOf(t, l, fmt.Sprintf(`{%s,"from":{"seq":%d}}`, c.trial, from))
+			got := slices.DeleteFunc(r.Notes, func(n string) bool { return strings.Contains(n, "has no known limit") })
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s from %d:\n%s\nwant\n%s", c.trial, from, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
 		}
+	}
+}
+
+// TestNamesInForceAreNoMistakes of who tries something: those that nobody uses yet are
+// not told of each time.
+func TestNamesInForceAreNoMistakes(t *testing.T) {
+	l := shared(50, 50)
+	tried := func(connections, key string) string {
+		return kimi("p", connections, `{"apiKeyId":"a","weight":50},{"apiKeyId":"`+key+`","weight":50}`)
+	}
+	l.add(0, "quota.config.plan.idle", `{"connectionId":"idle","dimensions":[{"unit":"tokens","window":"hourly","limit":1000}]}`)
+	l.add(0, "quota.config.pool.p", tried(`"c","idle"`, "new"))
+	l.use(1, "a", 10)
+	if r := whatIfOf(t, l, `{"pools":[`+tried(`"c","idle"`, "new")+`],"from":{"seq":5}}`); len(r.Notes) > 0 {
+		t.Errorf("as it is: %q", r.Notes)
+	}
+	if r := whatIfOf(t, l, `{"pools":[`+tried(`"c"`, "a b")+`],"from":{"seq":5}}`); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "allocation for key a b,") {
+		t.Errorf("another key, and a connection less that nobody uses: %q", r.Notes)
 	}
 }
 
