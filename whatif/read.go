@@ -14,12 +14,17 @@ const (
 	MaxPlans = 10_000
 )
 
+// LeastTime is the least number that is a time, epoch ms, where a sequence of the log
+// may stand too. It is one of 1973: no time that we take in is below it, and a log with
+// as many messages would have had a thousand a second for three years.
+const LeastTime = 100_000_000_000
+
 // Read reads a trial:
 //
 //	{pools?: [<pool document>], withoutPools?: [id], plans?: [{connectionId, dimensions | null}],
 //	 settings?: {<name>: value | null}, from?, to?}
 //
-// from and to are a time, or {"seq": n}. Every fault is named by its field.
+// from and to are a time, or {"seq": n} with n below LeastTime. Every fault is named by its field.
 func Read(doc wire.Value) (*Trial, wire.Faults) {
 	var faults wire.Faults
 	r, _ := wire.Read(doc, "", &faults)
@@ -54,7 +59,7 @@ func place(r wire.Reader, name string) (p Place) {
 	}
 	o.Only("seq")
 	if o.Need("seq") {
-		n, _ := o.Int("seq", 1, 1<<53)
+		n, _ := o.Int("seq", 1, LeastTime-1)
 		p.Seq = uint64(n)
 	}
 	return p

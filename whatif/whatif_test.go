@@ -61,13 +61,16 @@ func TestWhatIsWrongWithATrialIsNamed(t *testing.T) {
 		`{"plans":[7]}`:                                                                           "plans[0] is a number",
 		`{"plans":[{"connectionId":"c","dimensions":[{"unit":"x"}]}]}`:                            "plans[0].dimensions[0].unit is x",
 		`{"plans":[{"connectionId":"c","dimensions":null},{"connectionId":"c","dimensions":[]}]}`: "plans[1].connectionId is that of plans[0] too",
-		`{"settings":3}`:                             "settings is a number",
-		`{"settings":{"maxLag":1}}`:                  "settings.maxLag is unknown",
-		`{"withoutPools":["p"],"from":{}}`:           "from.seq is missing",
-		`{"withoutPools":["p"],"from":{"seq":0}}`:    "from.seq is not within",
-		`{"withoutPools":["p"],"to":{"sequence":1}}`: "to.sequence is unknown",
-		`{"withoutPools":["p"],"to":"yesterday"}`:    "to is not a time",
-		`{"withoutPools":["p",""]}`:                  "withoutPools[1]",
+		`{"settings":3}`:                          "settings is a number",
+		`{"settings":{"maxLag":1}}`:               "settings.maxLag is unknown",
+		`{"withoutPools":["p"],"from":{}}`:        "from.seq is missing",
+		`{"withoutPools":["p"],"from":{"seq":0}}`: "from.seq is not within",
+		// A time where a sequence stands, and the other way round.
+		`{"withoutPools":["p"],"from":{"seq":100000000000}}`: "from.seq is not within 1 to 99999999999",
+		`{"withoutPools":["p"],"from":99999999999}`:          "from is before 2000",
+		`{"withoutPools":["p"],"to":{"sequence":1}}`:         "to.sequence is unknown",
+		`{"withoutPools":["p"],"to":"yesterday"}`:            "to is not a time",
+		`{"withoutPools":["p",""]}`:                          "withoutPools[1]",
 	} {
 		if _, got := read(t, text); !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", text, got, want)

@@ -12,26 +12,36 @@ import (
 )
 
 type replayCmd struct {
-	At        []string `placeholder:"PLACE" help:"Take a digest there: after the message of that sequence, or the last one at that time. Several may be given."`
-	Every     uint64   `placeholder:"N" help:"Take a digest every so many messages."`
-	Quick     bool     `help:"Begin with the newest snapshot, and look at older ones only when the engine differs."`
-	Offline   bool     `help:"Do not ask the engine for its digest."`
-	JSON      bool     `name:"json" help:"Print JSON in place of a table."`
+	At        []place `placeholder:"PLACE" help:"Take a digest there: after the message of that sequence, or the last one at or before that time. Several may be given."`
+	Every     uint64  `placeholder:"N" help:"Take a digest every so many messages."`
+	Quick     bool    `help:"Begin with the newest snapshot, and look at older ones only when the engine differs."`
+	Offline   bool    `help:"Do not ask the engine for its digest."`
+	JSON      bool    `name:"json" help:"Print JSON in place of a table."`
 	recording `embed:""`
 }
 
-// errDiverged is for an exit code that says that something is wrong.
-var errDiverged = errors.New("the log folds to another state")
+// Help is what the command's help adds.
+func (r *replayCmd) Help() string { return auditCodes }
 
-func (r *replayCmd) run(ctx context.Context, p program.Process) (err error) {
+// errDiverged and errSpoilt are for an exit code that says that something is wrong.
+var (
+	errDiverged = errors.New("the log folds to another state")
+	errSpoilt   = errors.New("a snapshot is damaged: an engine passes it over for an older one")
+)
+
+func (r *replayCmd) run(ctx context.Context, p program.Process) error {
+	return audited(r.replay(ctx, p))
+}
+
+func (r *replayCmd) replay(ctx context.Context, p program.Process) (err error) {
 	log, err := r.open(ctx, "replay", p)
 	if err != nil {
 		return err
 	}
 	defer log.close()
 	o := replay.DigestOptions{Options: log.Options, Every: r.Every, Quick: r.Quick}
-	for _, text := range r.At {
-		seq, _, err := placeIn(ctx, log.Log, "at", text)
+	for _, at := range r.At {
+		seq, err := at.in(ctx, log.Log, "at")
 		if err != nil {
 			return err
 		}
@@ -54,8 +64,11 @@ func (r *replayCmd) run(ctx context.Context, p program.Process) (err error) {
 	if err := say(p.Stdout, found, time.Since(began)); err != nil {
 		return err
 	}
-	if found.Diverged != nil {
+	switch {
+	case found.Diverged != nil:
 		return errDiverged
+	case found.Damaged() > 0:
+		return errSpoilt
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,7 +21,7 @@ import (
 
 // recording is how the commands that fold the log again find it.
 type recording struct {
-	Snapshots string `placeholder:"DIR" help:"Where the engine keeps its snapshots, in place of those that the broker has. They are only read."`
+	Snapshots directory `placeholder:"DIR" help:"Where the engine keeps its snapshots, in place of those that the broker has. They are only read."`
 	copied    `embed:""`
 	broker    `embed:"" group:"Configuration"`
 	server    `embed:"" group:"Configuration"`
@@ -39,7 +38,7 @@ type opened struct {
 // open connects to the log, and reads nothing yet.
 func (f *recording) open(ctx context.Context, name string, p program.Process) (*opened, error) {
 	if f.DataDir != "" {
-		return f.openCopy(ctx, f.Snapshots, p)
+		return f.openCopy(ctx, string(f.Snapshots), p)
 	}
 	if p.StepBack != nil { // an engine may be on this machine
 		p.StepBack()
@@ -48,7 +47,7 @@ func (f *recording) open(ctx context.Context, name string, p program.Process) (*
 	if err != nil {
 		return nil, err
 	}
-	return f.read(ctx, conn, conn.Close, f.Snapshots, p)
+	return f.read(ctx, conn, conn.Close, string(f.Snapshots), p)
 }
 
 // read makes what is read of a connection, which close ends.
@@ -123,20 +122,20 @@ func (b *foldBar) at(seq uint64) {
 	}
 }
 
-// errPlace says what a place in the log is.
-var errPlace = errors.New("is neither a sequence of the log nor a time as 2026-09-21T14:00:00Z")
+// auditCodes are the exit codes of a command that looks for what is wrong, for its help.
+const auditCodes = `
+Exit codes: 0 when nothing differs, also where there is nothing; 1 when something does;
+2 when the command line is wrong; 3 when it could not be found out.`
 
-// placeIn reads a sequence, or a time, of which it is the last message at or before.
-func placeIn(ctx context.Context, log replay.Log, flag, text string) (seq uint64, isTime bool, err error) {
-	if seq, err := strconv.ParseUint(text, 10, 53); err == nil {
-		return seq, false, nil
+// audited gives an error the exit code of such a command: that something differs must
+// not be mistaken for that nobody knows.
+func audited(err error) error {
+	for _, wrong := range []error{errDiverged, errSpoilt, errUnfounded} {
+		if errors.Is(err, wrong) {
+			return err
+		}
 	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return 0, false, fmt.Errorf("--%s %q %w", flag, text, errPlace)
-	}
-	seq, err = log.SeqAt(ctx, at.UnixMilli())
-	return seq, true, err
+	return program.WithCode(err, program.Undone)
 }
 
 // instantOf shows epoch ms.

@@ -27,6 +27,11 @@ func sayDigests(w io.Writer, d *replay.Digests, took time.Duration) error {
 		from = fmt.Sprintf("the snapshot of message %d", d.Began)
 	}
 	fmt.Fprintf(w, "\nfolded %d messages from %s on in %s: %d a second\n", d.Messages, from, took.Round(time.Millisecond), perSecond(d.Messages, took))
+	for i := range d.Points {
+		if p := &d.Points[i]; p.Damage != nil {
+			fmt.Fprintf(w, "the snapshot of message %d cannot be used: %v\n", p.Seq, p.Damage)
+		}
+	}
 	for _, seq := range d.Unread {
 		fmt.Fprintf(w, "the snapshot of message %d cannot be used\n", seq)
 	}
@@ -42,6 +47,8 @@ func resultOf(p *replay.Point) string {
 	switch {
 	case p.Of == "":
 		return "-"
+	case p.Damage != nil:
+		return "DAMAGED"
 	case !p.Differs():
 		return "equal"
 	case !p.Proved():
@@ -88,7 +95,8 @@ type pointView struct {
 	Digest  string `json:"digest"`
 	Of      string `json:"heldTo,omitempty"`
 	Want    string `json:"want,omitempty"`
-	Equal   *bool  `json:"equal,omitempty"` // absent: nobody's, or the log lacks messages
+	Equal   *bool  `json:"equal,omitempty"` // absent: nobody's, damaged, or the log lacks messages
+	Damaged string `json:"damaged,omitempty"`
 	Missing uint64 `json:"missing,omitempty"`
 }
 
@@ -119,7 +127,10 @@ type digestsView struct {
 
 func viewOf(p *replay.Point) pointView {
 	v := pointView{Seq: p.Seq, LogTime: instantOf(p.LogTime), Digest: fmt.Sprintf("%x", p.Digest), Of: p.Of, Missing: p.Missing.Count}
-	if p.Of != "" {
+	switch {
+	case p.Damage != nil:
+		v.Damaged = p.Damage.Error()
+	case p.Of != "":
 		v.Want = fmt.Sprintf("%x", p.Want)
 		if equal := !p.Differs(); equal || p.Proved() {
 			v.Equal = &equal

@@ -85,7 +85,7 @@ func params(dir string) testscript.Params {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"up": cmdUp, "down": cmdDown, "http": cmdHTTP, "code": cmdCode, "await": cmdAwait, "rival": cmdRival, "gateway": cmdGateway,
-			"store": cmdStore,
+			"store": cmdStore, "forget": cmdForget, "spoil": cmdSpoil,
 		},
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -16,13 +17,51 @@ import (
 func cmdStore(ts *testscript.TestScript, _ bool, args []string) {
 	data, err := os.ReadFile(ts.MkAbs(args[1]))
 	ts.Check(err)
-	nc, err := nats.Connect("nats://" + ts.Getenv("QUOTA_NATS_ADDR"))
-	ts.Check(err)
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	ts.Check(err)
+	js, end := brokerOf(ts)
+	defer end()
 	m := nats.NewMsg(args[0])
 	m.Data = data
 	_, err = js.PublishMsg(context.Background(), m)
 	ts.Check(err)
+}
+
+// brokerOf reaches the broker of the engine.
+func brokerOf(ts *testscript.TestScript) (js jetstream.JetStream, end func()) {
+	nc, err := nats.Connect("nats://" + ts.Getenv("QUOTA_NATS_ADDR"))
+	ts.Check(err)
+	js, err = jetstream.New(nc)
+	ts.Check(err)
+	return js, nc.Close
+}
+
+// cmdForget drops all that a stream has, as its limits do in time:
+//
+//	forget STREAM
+func cmdForget(ts *testscript.TestScript, _ bool, args []string) {
+	js, end := brokerOf(ts)
+	defer end()
+	s, err := js.Stream(context.Background(), args[0])
+	ts.Check(err)
+	ts.Check(s.Purge(context.Background()))
+}
+
+// cmdSpoil flips a bit near the end of each snapshot of a directory:
+//
+//	spoil DIR
+func cmdSpoil(ts *testscript.TestScript, _ bool, args []string) {
+	files, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "*"))
+	ts.Check(err)
+	spoilt := 0
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		ts.Check(err)
+		if len(data) > 200 {
+			data[len(data)-20] ^= 4
+			spoilt++
+		}
+		ts.Check(os.WriteFile(name, data, 0o600))
+	}
+	if spoilt == 0 {
+		ts.Fatalf("spoil: there is no snapshot in %s", args[0])
+	}
 }

@@ -89,6 +89,7 @@ type verificationView struct {
 	MissingFirst uint64            `json:"missingFrom,omitempty"`
 	MissingLast  uint64            `json:"missingTo,omitempty"`
 	Beyond       uint64            `json:"beyond,omitempty"`
+	Since        string            `json:"decisionsSince,omitempty"` // absent: since before the range
 	Decisions    replay.RowCounts  `json:"decisions"`
 	Holds        replay.HoldCounts `json:"holds"`
 }
@@ -99,10 +100,7 @@ func (x *differences) result(v *replay.Verification, took time.Duration) error {
 		return x.err
 	}
 	if x.asJSON {
-		return json.NewEncoder(x.w).Encode(verificationView{
-			From: v.From, To: v.To, Began: v.Began, Messages: v.Messages, Ms: took.Milliseconds(), PerSecond: perSecond(v.Messages, took),
-			Missing: v.Missing.Count, MissingFirst: v.Missing.First, MissingLast: v.Missing.Last, Beyond: v.Beyond, Decisions: v.Rows, Holds: v.Holds,
-		})
+		return json.NewEncoder(x.w).Encode(viewOfVerification(v, took))
 	}
 	if x.unsaid > 0 {
 		fmt.Fprintf(x.w, "and %d more: --most lists them\n", x.unsaid)
@@ -120,6 +118,17 @@ func (x *differences) result(v *replay.Verification, took time.Duration) error {
 	return nil
 }
 
+func viewOfVerification(v *replay.Verification, took time.Duration) verificationView {
+	view := verificationView{
+		From: v.From, To: v.To, Began: v.Began, Messages: v.Messages, Ms: took.Milliseconds(), PerSecond: perSecond(v.Messages, took),
+		Missing: v.Missing.Count, MissingFirst: v.Missing.First, MissingLast: v.Missing.Last, Beyond: v.Beyond, Decisions: v.Rows, Holds: v.Holds,
+	}
+	if v.NotKept != 0 {
+		view.Since = instantOf(v.NotKept)
+	}
+	return view
+}
+
 // notes say what the table has no room for.
 func (x *differences) notes(v *replay.Verification, took time.Duration) {
 	say := func(n uint64, text string) {
@@ -127,7 +136,13 @@ func (x *differences) notes(v *replay.Verification, took time.Duration) {
 			fmt.Fprintf(x.w, text+"\n", n)
 		}
 	}
+	if v.Rows.Rows+v.Holds.Verdicts+v.Holds.Waiting == 0 {
+		fmt.Fprintf(x.w, "\nno recorded decision and no hold is in the range\n")
+	}
 	fmt.Fprintf(x.w, "\nfolded %d messages, up to %d, in %s: %d a second\n", v.Messages, v.To, took.Round(time.Millisecond), perSecond(v.Messages, took))
+	if v.NotKept != 0 {
+		fmt.Fprintf(x.w, "decisions before %s are not recorded any more: they are not among these\n", instantOf(v.NotKept))
+	}
 	say(v.Rows.Local, "%d decisions counted holds that the log did not have")
 	say(v.Rows.Unproved, "%d decisions are of what the log does not have any more")
 	say(v.Holds.Alone, "%d verdicts are the fold's alone: something happened between the message before and their place")

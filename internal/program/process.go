@@ -19,6 +19,7 @@ const (
 	OK      = 0
 	Failure = 1 // it was understood, and went wrong
 	Usage   = 2 // the command line or the configuration is wrong
+	Undone  = 3 // of a command whose Failure is an answer: there is no answer
 )
 
 // Process is what a program gets from the system.

@@ -98,6 +98,29 @@ func TestErrorsForPeople(t *testing.T) {
 	}
 }
 
+// TestCodesOfTheirOwn: the one that is nearest to the fault counts, and a wrong command
+// line is one whatever is made of it.
+func TestCodesOfTheirOwn(t *testing.T) {
+	lost := errors.New("lost")
+	for _, tt := range []struct {
+		err  error
+		code int
+	}{
+		{WithCode(nil, Undone), OK},
+		{lost, Failure},
+		{WithCode(lost, Undone), Undone},
+		{WithCode(Hint(WithCode(lost, Usage), "look"), Undone), Usage},
+		{Hint(WithCode(lost, Undone), "look"), Undone},
+		{WithCode(misuse{lost, "thing"}, Undone), Usage},
+		{WithCode(ErrHelp, Undone), OK},
+	} {
+		var out strings.Builder
+		if code := Report(&out, "thing", tt.err); code != tt.code || code != OK && !strings.HasPrefix(out.String(), "thing: lost\n") {
+			t.Errorf("%v: code %d, want %d, %q", tt.err, code, tt.code, out.String())
+		}
+	}
+}
+
 func TestNoColoursInFiles(t *testing.T) {
 	var out bytes.Buffer
 	log := Logger(&out, slog.LevelWarn)

@@ -43,6 +43,24 @@ func Hint(err error, format string, args ...any) error {
 	return hinted{err, fmt.Sprintf(format, args...)}
 }
 
+// coded is an error with an exit code of its own.
+type coded struct {
+	error
+	code int
+}
+
+// Unwrap returns the error without the code.
+func (c coded) Unwrap() error { return c.error }
+
+// WithCode has Report return a code for an error in place of Failure. One that has a
+// code already keeps it, and nil stays nil.
+func WithCode(err error, code int) error {
+	if c := (coded{}); err == nil || errors.As(err, &c) {
+		return err
+	}
+	return coded{err, code}
+}
+
 // Report prints an error for a person, with one line that says what to do where
 // there is something, and returns the exit code it means.
 func Report(w io.Writer, name string, err error) int {
@@ -53,6 +71,7 @@ func Report(w io.Writer, name string, err error) int {
 	var (
 		h      hinted
 		m      misuse
+		c      coded
 		faults config.Faults
 	)
 	switch {
@@ -63,8 +82,11 @@ func Report(w io.Writer, name string, err error) int {
 	case errors.As(err, &faults):
 		fmt.Fprintf(w, "hint: a flag wins over the variable of the environment; %s --help lists both\n", name)
 	}
-	if errors.As(err, &m) || errors.As(err, &faults) {
+	switch {
+	case errors.As(err, &m), errors.As(err, &faults):
 		return Usage
+	case errors.As(err, &c):
+		return c.code
 	}
 	return Failure
 }
