@@ -132,7 +132,19 @@ func (s *step) show(w io.Writer, more []string) {
 // have many documents.
 const maxFile = 64 << 20
 
+// read reads the file, and says what else is in it.
 func (a *applying) read(ctx context.Context, p program.Process, section string) (*configfile.File, error) {
+	file, err := a.parse(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range file.Others(section) {
+		fmt.Fprintf(p.Stderr, "%s also has %s: quotashare %s apply -f %s\n", a.name(), other, other, a.File)
+	}
+	return file, nil
+}
+
+func (a *applying) parse(ctx context.Context, p program.Process) (*configfile.File, error) {
 	src := interruptible(ctx, p.Stdin)
 	if a.File != "-" {
 		f, err := os.Open(a.File)
@@ -152,9 +164,6 @@ func (a *applying) read(ctx context.Context, p program.Process, section string) 
 	file, err := configfile.Read(data)
 	if err != nil {
 		return nil, a.fault(err)
-	}
-	for _, other := range file.Others(section) {
-		fmt.Fprintf(p.Stderr, "%s also has %s: quotashare %s apply -f %s\n", a.name(), other, other, a.File)
 	}
 	return file, nil
 }

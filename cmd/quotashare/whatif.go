@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
+	"slices"
 	"strconv"
 
 	"github.com/quotashare/quotashare/cmd/quotashare/internal/configfile"
@@ -17,17 +17,31 @@ import (
 )
 
 type whatIfCmd struct {
-	File        []string `short:"f" placeholder:"FILE" help:"Pools, plans and settings to try, YAML or JSON: the files that apply reads. Several may be given."`
+	File        []string `short:"f" placeholder:"FILE" help:"Pools, plans and settings to try, YAML or JSON: the files that apply reads, or - for standard input. Several may be given."`
 	WithoutPool []string `placeholder:"ID" help:"Try it without this pool. Several may be given."`
-	From        string   `placeholder:"PLACE" help:"Where the range begins: a sequence of the log, or a time (the last day)."`
-	To          string   `placeholder:"PLACE" help:"Where it ends: a sequence of the log, or a time (the end of the log)."`
+	From        place    `placeholder:"PLACE" help:"Where the range begins: a sequence of the log, or a time (the last day)."`
+	To          place    `placeholder:"PLACE" help:"Where it ends: a sequence of the log, or a time (the end of the log)."`
 	Changed     bool     `help:"List only the keys for which something differs. The total is of all."`
 	JSON        bool     `name:"json" help:"Print JSON in place of tables."`
 	recording   `embed:""`
 }
 
+// Validate refuses, for kong, what is nothing to try, or no range.
+func (c *whatIfCmd) Validate() error {
+	if len(c.File)+len(c.WithoutPool) == 0 {
+		return errors.New("nothing is tried: name a file with -f, as apply reads it, or --without-pool")
+	}
+	if at := slices.Index(c.File, "-"); at >= 0 && slices.Contains(c.File[at+1:], "-") {
+		return errors.New("standard input is read once: name - once")
+	}
+	if c.To.before(c.From) {
+		return fmt.Errorf("--to %s is before --from %s: swap them, or leave one out", c.To, c.From)
+	}
+	return nil
+}
+
 func (c *whatIfCmd) run(ctx context.Context, p program.Process) (err error) {
-	t, err := c.trial()
+	t, err := c.trial(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -42,8 +56,8 @@ func (c *whatIfCmd) run(ctx context.Context, p program.Process) (err error) {
 	}
 	bar := foldBar{w: p.Stderr, shown: program.Terminal(p.Stderr)}
 	o.Part = func(done, all uint64) {
-		bar.last = all // both sides fold each message
-		bar.at(done)
+		bar.last = all / whatif.NumSides // each side folds all
+		bar.at(done / whatif.NumSides)
 	}
 	made, err := replay.WhatIf(ctx, o, t)
 	if err != nil {
@@ -57,17 +71,13 @@ func (c *whatIfCmd) run(ctx context.Context, p program.Process) (err error) {
 
 // trial puts the files together as the body of POST /api/quota/whatif, so that one
 // reader judges both.
-func (c *whatIfCmd) trial() (*whatif.Trial, error) {
+func (c *whatIfCmd) trial(ctx context.Context, p program.Process) (*whatif.Trial, error) {
 	var pools, plans []wire.Value
 	var settings []wire.Field
 	for _, name := range c.File {
-		data, err := os.ReadFile(name)
+		part, err := tried(ctx, name, p)
 		if err != nil {
 			return nil, err
-		}
-		part, err := tried(data)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		pools, plans, settings = append(pools, part.pools...), append(plans, part.plans...), append(settings, part.settings...)
 	}
@@ -81,24 +91,25 @@ func (c *whatIfCmd) trial() (*whatif.Trial, error) {
 		without = append(without, wire.Value{Kind: wire.String, Text: id})
 	}
 	add("withoutPools", wire.Value{Kind: wire.Array, Items: without})
-	for _, at := range [...]struct{ name, text string }{{"from", c.From}, {"to", c.To}} {
-		if at.text != "" {
-			add(at.name, placeOf(at.text))
+	for _, at := range [...]struct {
+		name string
+		at   place
+	}{{"from", c.From}, {"to", c.To}} {
+		if at.at != (place{}) {
+			add(at.name, at.at.document())
 		}
 	}
 	t, faults := whatif.Read(doc)
-	if len(faults) > 0 && len(c.File)+len(without) == 0 {
-		return nil, errors.New("nothing is tried: name a file with -f, as apply reads it, or --without-pool")
-	}
 	return t, faults.Err()
 }
 
-// placeOf is a sequence, or a time, in the form of the API.
-func placeOf(text string) wire.Value {
-	if _, err := strconv.ParseUint(text, 10, 53); err != nil {
-		return wire.Value{Kind: wire.String, Text: text}
+// document is the place in the form of the API.
+func (l place) document() wire.Value {
+	if l.ms != 0 {
+		return wire.Value{Kind: wire.Number, Text: strconv.FormatInt(l.ms, 10)}
 	}
-	return wire.Value{Kind: wire.Object, Fields: []wire.Field{{Name: "seq", Value: wire.Value{Kind: wire.Number, Text: text}}}}
+	seq := wire.Value{Kind: wire.Number, Text: strconv.FormatUint(l.seq, 10)}
+	return wire.Value{Kind: wire.Object, Fields: []wire.Field{{Name: "seq", Value: seq}}}
 }
 
 // triedDocuments are those of one file.
@@ -108,11 +119,20 @@ type triedDocuments struct {
 }
 
 // tried reads all sections of a file.
-func tried(data []byte) (d triedDocuments, err error) {
-	file, err := configfile.Read(data)
+func tried(ctx context.Context, name string, p program.Process) (d triedDocuments, err error) {
+	a := applying{File: name}
+	file, err := a.parse(ctx, p)
 	if err != nil {
 		return d, err
 	}
+	if err := d.take(file); err != nil {
+		return d, a.fault(err)
+	}
+	return d, nil
+}
+
+// take takes what the file has.
+func (d *triedDocuments) take(file *configfile.File) (err error) {
 	sections := file.Others("")
 	if len(sections) == 0 {
 		sections = []string{configfile.Pools} // a list alone, or one document
@@ -127,10 +147,10 @@ func tried(data []byte) (d triedDocuments, err error) {
 			err = d.takeSettings(file)
 		}
 		if err != nil {
-			return d, err
+			return err
 		}
 	}
-	return d, nil
+	return nil
 }
 
 func (d *triedDocuments) takePools(file *configfile.File) error {

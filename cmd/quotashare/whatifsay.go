@@ -17,7 +17,11 @@ import (
 // sayWhatIf prints what would have been: of each number how it was and how it would
 // have been, or just the one when they are equal.
 func sayWhatIf(w io.Writer, r *whatif.Report, changed bool) error {
-	fmt.Fprintf(w, "messages %d to %d, %s to %s\n\n", r.From, r.To, instantOf(r.FromAt), instantOf(r.ToAt))
+	if r.From > r.To {
+		fmt.Fprintf(w, "no messages: nothing was logged in the range, which is behind message %d\n\n", r.To)
+	} else {
+		fmt.Fprintf(w, "messages %d to %d, %s to %s\n\n", r.From, r.To, instantOf(r.FromAt), instantOf(r.ToAt))
+	}
 	if err := sayRows(w, r, changed); err != nil {
 		return err
 	}
