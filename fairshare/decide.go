@@ -22,7 +22,7 @@ type Answer struct {
 // the pool if several do.
 func (f *Facts) Decide(now int64) Answer {
 	if f.conns == 0 {
-		return Answer{Verdict: f.verdict(0, now), Connection: AnyConnection, RetryMs: f.wait(now, 0, 0)}
+		return Answer{Verdict: f.verdict(0, now), Connection: AnyConnection, RetryMs: f.wait(now, nil)}
 	}
 	f.measure(now)
 	f.free = f.free[:0]
@@ -43,7 +43,7 @@ func (f *Facts) Decide(now int64) Answer {
 		a.Connection, a.RetryMs = f.firstFree(now)
 		a.Verdict = f.judge(a.Connection, now)
 	case a.Reason.Blocks():
-		a.RetryMs = f.wait(now, a.Connection, a.Connection+1)
+		a.RetryMs = f.wait(now, f.span(a.Connection, a.Connection+1))
 	}
 	return a
 }
@@ -81,7 +81,7 @@ func (f *Facts) judge(conn int, now int64) Verdict {
 // firstFree returns the connection that comes free first and the wait until
 // then; the pool's first and -1 when none ever does.
 func (f *Facts) firstFree(now int64) (conn int, ms int64) {
-	ms = f.wait(now, 0, f.conns)
+	ms = f.wait(now, f.span(0, f.conns))
 	for ms >= 0 && conn < f.conns-1 && f.judge(conn, now+ms).Reason.Blocks() {
 		conn++
 	}

@@ -43,6 +43,7 @@ type Facts struct {
 	numbers   []numbers // of that instant, per line
 	stretches []int64
 	free      []int
+	spanned   []int
 }
 
 // kind tells the lines apart.

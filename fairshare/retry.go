@@ -7,12 +7,33 @@ import "slices"
 // allowed now; ok is false when it never would be.
 func (f *Facts) RetryAfter(now int64) (ms int64, ok bool) {
 	from, to := f.asked()
-	ms = f.wait(now, from, to)
+	ms = f.wait(now, f.span(from, to))
 	return ms, ms >= 0
 }
 
-// wait finds the first instant at which one of the connections from..to-1 is
-// judged allow, as a wait in ms; -1 when none ever is.
+// RetryAfterAmong is RetryAfter as if one of these connections were asked for, at least
+// one, of facts that were gathered for AnyConnection. It needs no other facts for each of
+// many, and no search. c is that of Gather: when holds end it is asked now, should it not
+// have been.
+func (f *Facts) RetryAfterAmong(conns []int, c Counters, now int64) (ms int64, ok bool) {
+	if !f.listed {
+		f.holds, f.listed = c.Holds(f.holds), true
+	}
+	ms = f.wait(now, conns)
+	return ms, ms >= 0
+}
+
+// span returns the connections from..to-1, until it is called again.
+func (f *Facts) span(from, to int) []int {
+	f.spanned = f.spanned[:0]
+	for conn := from; conn < to; conn++ {
+		f.spanned = append(f.spanned, conn)
+	}
+	return f.spanned
+}
+
+// wait finds the first instant at which one of the connections is judged allow, as
+// a wait in ms; -1 when none ever is.
 //
 // No step through time is needed. Counters only fall, holds only end, room
 // for one more stays, and a reading stands still while it stands. The one thing that can rise is what
@@ -21,18 +42,20 @@ func (f *Facts) RetryAfter(now int64) (ms int64, ok bool) {
 // last millisecond blocks, blocks throughout, and in one whose last millisecond
 // allows, halving finds the turn. Ends of buckets and of leases need no stretch
 // of their own, because nothing rises there.
-func (f *Facts) wait(now int64, from, to int) int64 {
-	if f.conns == 0 || f.roomFrees {
-		return max(0, f.roomOn(from)-now)
-	}
-	if f.allowed(now, from, to) {
+func (f *Facts) wait(now int64, conns []int) int64 {
+	switch {
+	case f.conns == 0:
+		return max(0, f.roomOn(0)-now)
+	case f.roomFrees:
+		return max(0, f.roomOn(conns[0])-now)
+	case f.allowed(now, conns):
 		return 0
 	}
 	f.findStretches(now)
 	start := now
 	for _, end := range f.stretches {
-		if f.allowed(end-1, from, to) {
-			return f.turn(start, end-1, from, to) - now
+		if f.allowed(end-1, conns) {
+			return f.turn(start, end-1, conns) - now
 		}
 		start = end
 	}
@@ -40,10 +63,10 @@ func (f *Facts) wait(now int64, from, to int) int64 {
 }
 
 // turn returns the first instant of start..last that allows; last does.
-func (f *Facts) turn(start, last int64, from, to int) int64 {
+func (f *Facts) turn(start, last int64, conns []int) int64 {
 	for start < last {
 		mid := start + (last-start)/2
-		if f.allowed(mid, from, to) {
+		if f.allowed(mid, conns) {
 			last = mid
 		} else {
 			start = mid + 1
@@ -52,10 +75,10 @@ func (f *Facts) turn(start, last int64, from, to int) int64 {
 	return last
 }
 
-// allowed reports whether one of the connections from..to-1 is judged allow.
-func (f *Facts) allowed(now int64, from, to int) bool {
+// allowed reports whether one of the connections is judged allow.
+func (f *Facts) allowed(now int64, conns []int) bool {
 	f.measure(now)
-	for conn := from; conn < to; conn++ {
+	for _, conn := range conns {
 		if !f.verdict(conn, now).Reason.Blocks() {
 			return true
 		}

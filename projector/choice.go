@@ -24,6 +24,7 @@ type chooser struct {
 	pools  []*pool     // of the contenders; routing.Candidate.Pool counts them from 1
 	asked  []*Asked    // of each pool, for any connection of it
 	reader reader      // of those in no pool
+	shut   [][]int     // scratch of opensAt
 	choice routing.Choice
 }
 
@@ -34,6 +35,7 @@ type contender struct {
 	place  int // in its pool's connections
 	gate   routing.Gate
 	factor quota.Ratio // of its verdict
+	out    bool        // it is left out of the choice
 }
 
 // choose makes the choice at an instant. A pool that only observes stops nobody:
@@ -43,11 +45,27 @@ func (c *chooser) choose(s *State, w *wish, now int64, locals *Locals) routing.C
 	c.list, c.of, c.pools = c.list[:0], c.of[:0], c.pools[:0]
 	c.reader = reader{s: s, without: s.holds.byID[w.request], locals: locals, request: w.request}
 	c.enter()
+	c.again()
+	return c.choice
+}
+
+// again makes the choice among those that are not left out.
+func (c *chooser) again() {
 	c.choice = routing.Choose(c.list)
 	if c.choice.Winner < 0 && c.lift() {
 		c.choice = routing.Choose(c.list)
 	}
-	return c.choice
+}
+
+// leaveOut makes the choice anew without some. They are told of all the same, and take
+// no part in the round.
+func (c *chooser) leaveOut(which func(i int) bool) {
+	for i := range c.list {
+		if x := &c.of[i]; !x.out && which(i) {
+			x.out, c.list[i].Blocked = true, true
+		}
+	}
+	c.again()
 }
 
 // enter lists the candidates.
@@ -124,7 +142,7 @@ func (c *chooser) number(p *pool) int {
 func (c *chooser) lift() (lifted bool) {
 	for i := range c.list {
 		x := &c.list[i]
-		if x.Pool != 0 && c.pools[x.Pool-1].doc.Mode == plans.Observe {
+		if x.Pool != 0 && !c.of[i].out && c.pools[x.Pool-1].doc.Mode == plans.Observe {
 			x.Blocked, x.MaxConcurrent, lifted = false, 0, true
 		}
 	}

@@ -3,32 +3,58 @@ package projector
 import (
 	"slices"
 
-	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/fairshare"
 	"github.com/quotashare/quotashare/routing"
 )
 
 // isBehind reports whether an earlier request of the key waits in the lane that would
-// lose something to the one that was chosen for, which came as the so manieth. Asked are
-// the first of each want: those behind one wait for it first. Of very many that do not
-// the last ones are not looked at.
+// lose something to the one that was chosen for, which came as the so manieth.
 func (s *State) isBehind(c *chooser, l *lane, key routing.Key, number uint64) bool {
+	_, behind := s.before(c, l, key, number)
+	return behind
+}
+
+// before returns that earlier request. Asked are the first of each want: those behind one
+// wait for it first. Of very many that do not the last ones are not looked at, and it is
+// behind one that is not known.
+func (s *State) before(c *chooser, l *lane, key routing.Key, number uint64) (by *seeker, behind bool) {
 	for w := range l.backlog.Firsts(key) {
 		switch x := s.routes.tickets[w.Ticket]; {
 		case x.number >= number:
-			return false
+			return nil, false
 		case s.claims(x, c):
-			return true
+			return x, true
 		}
 	}
-	return l.backlog.LenOf(key) > mostSearched
+	return nil, l.backlog.LenOf(key) > mostSearched
 }
 
-// comesLater reports whether a waiter that might go is behind one of its key: in its own
-// lane, or in that of the pool where its place would be.
-func (s *State) comesLater(c *chooser, x *seeker) bool {
-	to := c.poolOf(c.choice.Winner)
-	return s.isBehind(c, x.lane, x.Key, x.number) || to != nil && to.lane != x.lane && s.isBehind(c, to.lane, x.Key, x.number)
+// yield leaves out what was chosen for a waiter when an earlier one of its key has a claim
+// on it, in its own lane or in that of the pool where the place is, and reports whether it
+// does. With it goes what that one claims alike, so that it is not asked for each.
+func (s *State) yield(c *chooser, x *seeker) bool {
+	winner, to := c.choice.Winner, c.poolOf(c.choice.Winner)
+	by, behind := s.before(c, x.lane, x.Key, x.number)
+	behind = by != nil // in its own lane it is among those that are looked at
+	if !behind && to != nil && to.lane != x.lane {
+		by, behind = s.before(c, to.lane, x.Key, x.number)
+	}
+	if !behind {
+		return false
+	}
+	c.leaveOut(func(i int) bool {
+		p := c.poolOf(i)
+		switch {
+		case i == winner:
+			return true
+		case c.list[i].Gate() > routing.Saturated: // it is not to be had, and its time may come
+			return false
+		case by == nil:
+			return p == to
+		}
+		return by.model == x.model && (by.lane == x.lane || p != nil && p.lane == by.lane) && by.mayUse(c.of[i].ConnectionID, p)
+	})
+	return true
 }
 
 // claims reports whether a request that waits would lose something to the one that was
@@ -60,5 +86,6 @@ func (x *seeker) mayUse(connectionID string, p *pool) bool {
 	if x.candidates == nil {
 		return p == x.lane.pool
 	}
-	return slices.ContainsFunc(x.candidates, func(y events.Candidate) bool { return y.ConnectionID == connectionID })
+	_, known := slices.BinarySearch(x.ids, connectionID)
+	return known
 }

@@ -24,6 +24,7 @@ func (s *State) foldPool(m *events.Message, e *events.Event) *events.Rejection {
 		s.touchConfig(tagPool, e.ConfigID)
 		if old != nil {
 			s.closeLane(old.lane)
+			s.regroup()
 		}
 		return nil
 	}
@@ -45,6 +46,7 @@ func (s *State) foldPool(m *events.Message, e *events.Event) *events.Rejection {
 	if old != nil {
 		s.keepLane(old.lane, p)
 	}
+	s.regroup()
 	s.touchConfig(tagPool, e.ConfigID)
 	return nil
 }

@@ -2,6 +2,7 @@ package projector_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -129,4 +130,67 @@ func fillRoutedEnd(t *rapid.T, m *events.Message) {
 	m.Subject = "quota.consumption"
 	m.Data = fmt.Appendf(nil, `{"apiKeyId":%q,"connectionId":"c1","requestId":%q,"partial":%s,"cost":{"tokens":3}}`,
 		key, request, strconv.FormatBool(rapid.Bool().Draw(t, "partial")))
+}
+
+// crossed makes logs in which most requests are of one key, which is near its cap in
+// three pools of one connection, and name connections of several of them: so that an
+// earlier one that may not go yet keeps later ones back, in lanes of other pools. They
+// begin with two such, of which the first one may not have its first place when it comes
+// free, and may have the second.
+func crossed(most int) *rapid.Generator[[]events.Message] {
+	return rapid.Custom(func(t *rapid.T) (log []events.Message) {
+		clock := start
+		add := func(subject, body string) {
+			m := events.Message{Subject: subject, Data: []byte(body), Seq: uint64(len(log) + 1), Time: clock}
+			if strings.HasPrefix(subject, events.ConfigPrefix) {
+				m.Header = map[string][]string{"Quota-Config": {"put"}}
+			}
+			log = append(log, m)
+		}
+		for _, p := range []string{"p", "q", "r"} {
+			add("quota.config.pool."+p, fmt.Sprintf(`{"id":%q,"name":"n","provider":"custom","connections":[{"connectionId":"%[1]s1","maxConcurrent":%d}],
+				"allocations":[{"apiKeyId":"k","weight":50,"policy":"hard","caps":[{"unit":"tokens","window":"hourly","value":100}]}]}`, p, rapid.SampledFrom([]int{1, 1, 2}).Draw(t, "most")))
+		}
+		for i := range 3 {
+			add("quota.hold", crossedHold("h", fmt.Sprint("r", i+1), len(log), crossedConns[i:i+1], 3_600_000, 1))
+		}
+		large := rapid.Permutation(crossedConns).Draw(t, "large")
+		small := rapid.Permutation([]string{large[0], large[2]}).Draw(t, "small")
+		add("quota.hold", crossedHold("k", "r1", len(log), large[:2], 3_600_000, 60))
+		add("quota.hold", crossedHold("k", "r2", len(log), small, 3_600_000, 1))
+		add("quota.adjustment", fmt.Sprintf(`{"apiKeyId":"k","connectionId":%q,"reason":"a bill","cost":{"tokens":50}}`, large[0]))
+		for _, c := range large[:2] {
+			add("quota.release", fmt.Sprintf(`[{"apiKeyId":"h","requestId":"r%d"},{"apiKeyId":"h","requestId":%q}]`,
+				slices.Index(crossedConns, c)+1, rapid.SampledFrom([]string{"r9", "r9", "r1", "r2", "r3"}).Draw(t, "another")))
+		}
+		for range rapid.IntRange(most/2, most).Draw(t, "messages") {
+			clock += rapid.SampledFrom([]int64{0, 0, 0, 1_000, 60_000}).Draw(t, "gap")
+			add(crossedEvent(t, len(log)))
+		}
+		return log
+	})
+}
+
+var crossedConns = []string{"p1", "q1", "r1"}
+
+func crossedHold(key, request string, n int, of []string, lease, tokens int) string {
+	return fmt.Sprintf(`{"id":"h%d","apiKeyId":%q,"requestId":%q,"candidates":[{"connectionId":"%s"}],"leaseMs":%d,"maxWaitMs":3600000,"estimate":{"tokens":%d},"decisionId":"h%[1]d"}`,
+		n, key, request, strings.Join(of, `"},{"connectionId":"`), lease, tokens)
+}
+
+func crossedEvent(t *rapid.T, n int) (subject, body string) {
+	key, request := rapid.SampledFrom([]string{"k", "k", "k", "h"}).Draw(t, "key"), manyRequests.Draw(t, "request")
+	switch rapid.IntRange(0, 9).Draw(t, "what") {
+	case 0, 1, 2:
+		return "quota.release", fmt.Sprintf(`{"apiKeyId":%q,"requestId":%q}`, key, request)
+	case 3:
+		return "quota.release", fmt.Sprintf(`[{"apiKeyId":%q,"requestId":%q},{"apiKeyId":%[1]q,"requestId":%[3]q}]`, key, request, manyRequests.Draw(t, "another"))
+	case 4:
+		return "quota.adjustment", fmt.Sprintf(`{"apiKeyId":"k","connectionId":%q,"reason":"a bill","cost":{"tokens":%d}}`,
+			rapid.SampledFrom(crossedConns).Draw(t, "conn"), rapid.SampledFrom([]int{50, 50, -50}).Draw(t, "used"))
+	case 5:
+		return "quota.due", "{}"
+	}
+	of := rapid.SliceOfNDistinct(rapid.SampledFrom(crossedConns), 1, 3, rapid.ID).Draw(t, "of")
+	return "quota.hold", crossedHold(key, request, n, of, rapid.SampledFrom([]int{60_000, 3_600_000}).Draw(t, "lease"), rapid.SampledFrom([]int{1, 60}).Draw(t, "tokens"))
 }

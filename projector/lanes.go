@@ -14,12 +14,15 @@ type lane struct {
 	pool    *pool
 	credits []int64 // of its connections, in pool order
 	backlog routing.Backlog
-	roaming int   // of those that wait, how many have candidates of their own
-	touched bool  // somebody that waits may pass since it was served
-	stale   bool  // due may be another one since
-	due     int64 // when time alone brings something; see State.dueOf
-	dirty   bool  // it is on the list of the next cut
-	stored  bool  // the store has a record of it
+	roaming int           // of those that wait, how many have candidates elsewhere
+	reaches map[*lane]int // … and in which pools; nil = in none
+	touched bool          // somebody that waits may pass since it was served
+	stale   bool          // due may be another one since
+	due     int64         // when time alone brings something; see State.dueOf
+	dirty   bool          // it is on the list of the next cut
+	stored  bool          // the store has a record of it
+	changes uint64        // what an outlook depends on changed so many times
+	outlook *outlook
 }
 
 // seeker is a request in a backlog: a hold that counts nowhere yet.
@@ -27,8 +30,10 @@ type seeker struct {
 	wish
 	routing.Waiter
 	lane    *lane
-	expects string // id of its hold event, when somebody here may wait for the verdict
-	number  uint64 // rising in the order in which they came
+	reach   []*lane  // of its candidates' pools, without its own; nil = in none
+	ids     []string // of its candidates, sorted
+	expects string   // id of its hold event, when somebody here may wait for the verdict
+	number  uint64   // rising in the order in which they came
 	open    bool
 	stored  bool
 	dirty   bool // it is on the list of the next cut
@@ -37,7 +42,7 @@ type seeker struct {
 // routes are all lanes, and all that wait.
 type routes struct {
 	chooser   chooser // the fold's
-	outlook   outlook
+	outlooks  outlooks
 	byRequest map[idHash]*seeker
 	tickets   []*seeker // by ticket; nil = unused
 	unused    []routing.Ticket
@@ -68,7 +73,8 @@ func (r *routes) touch(l *lane) {
 
 // enter lets a waiter, whose lane is set, into its backlog, and reports whether
 // there is room.
-func (r *routes) enter(x *seeker) bool {
+func (s *State) enter(x *seeker) bool {
+	r := &s.routes
 	x.Ticket = routing.Ticket(len(r.tickets))
 	if n := len(r.unused); n > 0 {
 		x.Ticket = r.unused[n-1]
@@ -79,13 +85,14 @@ func (r *routes) enter(x *seeker) bool {
 	r.number++
 	x.number, x.dirty = r.number, true
 	r.dirty = append(r.dirty, x)
-	r.list(x)
+	s.list(x)
 	x.lane.touched, r.touched = true, true
 	return true
 }
 
 // list makes a waiter known that is in its backlog.
-func (r *routes) list(x *seeker) {
+func (s *State) list(x *seeker) {
+	r := &s.routes
 	if n := len(r.unused); n > 0 {
 		r.unused = r.unused[:n-1]
 		r.tickets[x.Ticket] = x
@@ -94,9 +101,12 @@ func (r *routes) list(x *seeker) {
 	}
 	r.byRequest[x.request] = x
 	x.open = true
-	if x.candidates != nil {
-		x.lane.roaming++
+	for i := range x.candidates {
+		x.ids = append(x.ids, x.candidates[i].ConnectionID)
 	}
+	slices.Sort(x.ids)
+	s.setReach(x)
+	x.changed()
 	if at, known := r.find(x.lane); !known {
 		r.busy = slices.Insert(r.busy, at, x.lane)
 	}
@@ -113,14 +123,74 @@ func (r *routes) forget(x *seeker) {
 	r.tickets[x.Ticket] = nil
 	r.unused = append(r.unused, x.Ticket)
 	x.open = false
-	if x.candidates != nil {
-		x.lane.roaming--
-	}
+	x.dropReach()
 	if x.stored {
 		r.gone = append(r.gone, x.request)
 	}
 	r.touch(x.lane)
-	x.lane.touched, r.touched = true, true
+	r.wake(x.lane) // who was behind it may pass
+}
+
+// wake says that something changed in a pool that a request may wait for, nil = of those
+// that are in none: one in its lane, or one that has a candidate there.
+func (r *routes) wake(to *lane) {
+	for _, l := range r.busy {
+		if l.has(to) {
+			l.touched, r.touched = true, true
+		}
+	}
+}
+
+// has reports whether somebody in the lane may wait for a place of that one's pool.
+func (l *lane) has(to *lane) bool { return l == to || l.reaches[to] > 0 }
+
+// setReach finds out where the candidates of a waiter are. Only who has some elsewhere
+// roams: most callers name those of one pool.
+func (s *State) setReach(x *seeker) {
+	for i := range x.candidates {
+		l := s.laneOf(s.conns.find(x.candidates[i].ConnectionID))
+		if l != x.lane && !slices.Contains(x.reach, l) {
+			x.reach = append(x.reach, l)
+		}
+	}
+	if len(x.reach) == 0 {
+		return
+	}
+	if x.lane.reaches == nil {
+		x.lane.reaches = make(map[*lane]int)
+	}
+	x.lane.roaming++
+	for _, l := range x.reach {
+		x.lane.reaches[l]++
+	}
+}
+
+// dropReach takes a waiter out of what its lane reaches.
+func (x *seeker) dropReach() {
+	if len(x.reach) == 0 {
+		return
+	}
+	at := x.lane.reaches
+	x.lane.roaming--
+	for _, l := range x.reach {
+		if at[l]--; at[l] == 0 {
+			delete(at, l)
+		}
+	}
+	x.reach = nil
+}
+
+// regroup is after a change of which connections are in which pool. They may be free for
+// others now.
+func (s *State) regroup() {
+	for _, x := range s.routes.tickets {
+		if x != nil {
+			x.dropReach()
+			s.setReach(x)
+		}
+	}
+	s.regrouped()
+	s.touchLanes()
 }
 
 // keepLane gives a pool the lane of the document before it: who waits stays.
@@ -128,26 +198,23 @@ func (s *State) keepLane(l *lane, p *pool) {
 	l.credits = routing.MoveCredits(l.credits, l.pool.doc.Connections, p.doc.Connections)
 	l.pool, p.lane = p, l
 	s.routes.touch(l)
-	l.touched = l.backlog.Len() > 0
-	s.routes.touched = s.routes.len() > 0
 }
 
 // touchConn says that something changed on a connection that a request may wait for.
 func (s *State) touchConn(conn ref) {
-	if s.routes.len() == 0 {
-		return
-	}
-	s.routes.touched = true
-	if l := s.laneOf(conn); l != nil && l.backlog.Len() > 0 {
-		l.touched = true
+	if s.routes.len() > 0 {
+		s.routes.wake(s.laneOf(conn))
 	}
 }
 
 // takePlace says that one more place of a connection is taken: nobody passes for
 // that, and it may last longer until somebody does.
 func (s *State) takePlace(conn ref) {
-	if l := s.laneOf(conn); l != nil && l.backlog.Len() > 0 {
-		l.stale, s.routes.stale = true, true
+	to := s.laneOf(conn)
+	for _, l := range s.routes.busy {
+		if l.has(to) {
+			l.stale, s.routes.stale = true, true
+		}
 	}
 }
 
@@ -166,10 +233,23 @@ func (s *State) laneOf(conn ref) *lane {
 	return nil
 }
 
-// hasRoom reports whether one more request could pass in the lane, whichever it is.
-// One that roams may pass elsewhere.
+// hasRoom reports whether one more request of the lane could pass, whichever it is, in
+// its pool or where it roams.
 func (s *State) hasRoom(l *lane) bool {
-	if l.roaming > 0 || l.pool.doc.Mode != plans.Enforce {
+	if s.hasPlace(l) {
+		return true
+	}
+	for to := range l.reaches {
+		if to == nil || s.hasPlace(to) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasPlace reports whether the lane's pool has a place free.
+func (s *State) hasPlace(l *lane) bool {
+	if l.pool.doc.Mode != plans.Enforce {
 		return true
 	}
 	for i, conn := range l.pool.conns {
@@ -189,12 +269,21 @@ func (s *State) dueOf(l *lane) int64 {
 	if s.hasRoom(l) {
 		return l.backlog.Due()
 	}
-	r := reader{s: s}
-	due := l.backlog.Deadline()
-	for i, conn := range l.pool.conns {
-		due = min(due, r.placeAt(conn, &l.pool.doc.Connections[i], s.logTime))
+	due := min(l.backlog.Deadline(), s.placeIn(l.pool))
+	for to := range l.reaches {
+		due = min(due, s.placeIn(to.pool))
 	}
 	return due
+}
+
+// placeIn is the first instant at which a connection of the pool has a place.
+func (s *State) placeIn(p *pool) int64 {
+	r := reader{s: s}
+	at := routing.Never
+	for i, conn := range p.conns {
+		at = min(at, r.placeAt(conn, &p.doc.Connections[i], s.logTime))
+	}
+	return at
 }
 
 // waiting returns what waits, key by key in the order in which they are visited.

@@ -17,7 +17,7 @@ import (
 // batches, cuts and restarts.
 func TestRoutesOneLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		log := routed(40).Draw(t, "log")
+		log := rapid.OneOf(routed(40), crossed(60)).Draw(t, "log")
 		want := plain(t, log)
 		store := memstore.New()
 		s := load(t, store)
@@ -49,7 +49,7 @@ func TestNobodyWaitsWhoMayPass(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		s := projector.NewState(memstore.New())
-		log := routed(80).Draw(t, "log")
+		log := rapid.OneOf(routed(80), crossed(80)).Draw(t, "log")
 		for i := range log {
 			fold(t, s, log[i:i+1], 1)
 			checkRoutes(t, s, seen)

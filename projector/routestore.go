@@ -141,7 +141,7 @@ func (s *State) loadWaiting(key, value []byte) error {
 	x.Key, x.Want, x.Cost, x.Lease = routing.Key(name), x.want(), routing.Cost(&x.amounts), x.lease
 	s.routes.number = max(s.routes.number, x.number)
 	x.Ticket = routing.Ticket(len(s.routes.tickets))
-	s.routes.list(x)
+	s.list(x)
 	return nil
 }
 

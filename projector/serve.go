@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/quotashare/quotashare/questions"
-	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/routing"
 )
 
@@ -14,10 +13,14 @@ import (
 //
 // A request with candidates in several pools waits in the backlog of the first of them
 // that lacks a place. There it is served in its key's turn like any other, for a place of
-// that pool: so it does not starve, however many wait in the others. A place elsewhere it
-// takes only when nobody who waits in that pool's own backlog can: a key that asks much
-// of one pool would take all of another before those that have none but it. To let it
-// wait in all would give its key a turn in each, and let one request pay twice.
+// that pool, even when it would like another one better: so it does not starve, however
+// many wait in the others. A place elsewhere it takes only when nobody who waits in that
+// pool's own backlog can: a key that asks much of one pool would take all of another
+// before those that have none but it. To let it wait in all would give its key a turn in
+// each, and let one request pay twice.
+//
+// Who goes makes room for those of its key that were behind it, and these may wait in
+// another lane, one that was looked at before. So it is done again until nobody goes.
 //
 // It is done before the events of a message and after them: what leases that ended
 // left free is for those that wait, and not for the next that comes.
@@ -28,17 +31,27 @@ func (s *State) serveBacklogs() {
 	}
 	for _, l := range r.busy {
 		s.expireWaiters(l)
-		if l.touched || l.due <= s.logTime || l.roaming > 0 && r.touched {
-			l.touched = true
-			s.serve(l, true)
-		}
+		l.touched = l.touched || l.due <= s.logTime
 	}
-	for _, l := range r.busy {
-		if l.touched && l.roaming > 0 {
-			s.serve(l, false)
-		}
+	for s.serveTouched() {
 	}
 	s.settleLanes()
+}
+
+// serveTouched serves the lanes in which somebody may pass, each in its own pool and then
+// elsewhere, and reports whether somebody went.
+func (s *State) serveTouched() (went bool) {
+	for _, l := range s.routes.busy {
+		if l.touched {
+			went = s.serve(l, true) || went
+		}
+	}
+	for _, l := range s.routes.busy {
+		if l.touched { // only those that roam are so still, or are so again
+			went = s.serve(l, false) || went
+		}
+	}
+	return went
 }
 
 // settleLanes works out when to look again.
@@ -65,8 +78,6 @@ func (s *State) settleLanes() {
 
 // expireWaiters ends the waits that are over.
 func (s *State) expireWaiters(l *lane) {
-	s.routes.outlook = outlook{open: true}
-	defer func() { s.routes.outlook = outlook{} }()
 	for {
 		w, ok := l.backlog.Expire(s.logTime)
 		if !ok {
@@ -79,26 +90,32 @@ func (s *State) expireWaiters(l *lane) {
 	}
 }
 
-// serve lets pass whoever can of one lane; home says to its own pool alone.
-func (s *State) serve(l *lane, home bool) {
+// serve lets pass whoever can of one lane, and reports whether somebody went; home says
+// to its own pool alone.
+func (s *State) serve(l *lane, home bool) (went bool) {
 	for l.backlog.Len() > 0 && s.hasRoom(l) {
 		w, ok := l.backlog.Next(serving{s, l, home})
 		s.routes.touch(l) // what it was told of when to look again
 		if !ok {
-			return
+			break
 		}
 		x := s.routes.tickets[w.Ticket]
+		x.changed()
+		s.place(x, home) // as it was let pass
 		s.routes.forget(x)
 		s.grant(x)
+		went = true
 	}
+	if !home || l.roaming == 0 {
+		l.touched, l.stale = false, true
+	}
+	return went
 }
 
-// grant gives a request that waited the connection that it waited for.
+// grant gives a request that waited what was chosen for it.
 func (s *State) grant(x *seeker) {
-	c := &s.routes.chooser
-	c.choose(s, &x.wish, s.logTime, nil)
 	s.counts.Holds.Granted++
-	s.conclude(c, &ruling{wish: &x.wish, expects: x.expects, index: questions.FromView, waited: true, room: true})
+	s.conclude(&s.routes.chooser, &ruling{wish: &x.wish, expects: x.expects, index: questions.FromView, waited: true, room: true})
 }
 
 // refuse tells who waits for a waiter that its wait is over.
@@ -116,6 +133,7 @@ func (s *State) leaveBacklog(request idHash) {
 		return
 	}
 	x.lane.backlog.Remove(x.Ticket)
+	x.changed()
 	s.routes.forget(x)
 	s.counts.Holds.Left++
 	s.refuse(x)
@@ -131,6 +149,7 @@ func (s *State) closeLane(l *lane) {
 	for _, w := range l.waiting() {
 		x := r.tickets[w.Ticket]
 		l.backlog.Remove(w.Ticket)
+		x.changed()
 		r.forget(x)
 		if x.candidates == nil || !s.goesElsewhere(x) {
 			s.counts.Holds.Left++
@@ -140,7 +159,6 @@ func (s *State) closeLane(l *lane) {
 	if at, known := r.find(l); known {
 		r.busy = slices.Delete(r.busy, at, at+1)
 	}
-	r.touched = true // its connections are free for those of other pools that roam
 }
 
 // goesElsewhere finds a connection, or another backlog, for a request whose own is no
@@ -150,44 +168,11 @@ func (s *State) goesElsewhere(x *seeker) bool {
 	c := &s.routes.chooser
 	c.choose(s, &x.wish, s.logTime, nil)
 	if p := s.waitsIn(c, x.Key); p != nil {
-		return s.routes.enter(&seeker{wish: x.wish, Waiter: x.Waiter, lane: p.lane, expects: x.expects})
+		return s.enter(&seeker{wish: x.wish, Waiter: x.Waiter, lane: p.lane, expects: x.expects})
 	}
 	if c.choice.Winner < 0 {
 		return false
 	}
 	s.grant(x)
 	return true
-}
-
-// serving are the rules of a lane for its backlog.
-type serving struct {
-	s    *State
-	l    *lane
-	home bool // nobody passes to another pool now; who roams is asked again after it
-}
-
-// Quantum implements routing.Rules. A key that shares an allocation with others has
-// none of its own.
-func (x serving) Quantum(k routing.Key) quota.Amount {
-	weight := quota.Ratio(0)
-	if i, ok := x.l.pool.alloc[ref(k)]; ok {
-		weight = x.l.pool.doc.Allocations[i].Weight
-	}
-	return routing.Quantum(weight)
-}
-
-// Passes implements routing.Rules. One that is kept back by an earlier one of its key is
-// looked at again when that one has gone, or anything else has happened.
-func (x serving) Passes(w *routing.Waiter) (ok bool, at int64) {
-	s := x.s
-	y := s.routes.tickets[w.Ticket]
-	c := &s.routes.chooser
-	switch at := c.choose(s, &y.wish, s.logTime, nil).Winner; {
-	case at >= 0 && (!x.home || c.poolOf(at) == x.l.pool):
-		return !s.comesLater(c, y), routing.Never
-	case x.home && x.l.roaming > 0:
-		return false, routing.Never
-	}
-	_, at = s.firstFree(&y.wish, s.logTime, nil, &s.judging, len(y.candidates))
-	return false, at
 }

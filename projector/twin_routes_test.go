@@ -15,8 +15,8 @@ import (
 	"github.com/quotashare/quotashare/quota"
 )
 
-// routesTwin is routing in a world without limits, as one would write it who keeps
-// lists and goes along them.
+// routesTwin is routing in a world whose only limit is what alice may hold in pool q, as
+// one would write it who keeps lists and goes along them.
 type routesTwin struct {
 	*rapid.T
 	s       *projector.State
@@ -25,6 +25,7 @@ type routesTwin struct {
 	conns   []*twinConn // in the order of pools, then in theirs
 	queues  map[string]*twinQueue
 	holds   map[requestName]twinHold
+	tokens  map[requestName]int64 // of the newest hold
 	settled map[requestName]int64
 	came    int // waiters
 	seen    map[string]int
@@ -59,6 +60,8 @@ type twinWaiter struct {
 	want                  string // the same for those that want the same
 	came                  int
 	cost, deadline, lease int64
+	tokens                int64
+	model                 string
 }
 
 // firsts returns the first of each want, and where it is.
@@ -91,14 +94,33 @@ func (w *routesTwin) inFlight(id string) (n int64) {
 
 func (w *routesTwin) free(c *twinConn) bool { return c.most == 0 || w.inFlight(c.id) < c.most }
 
-// choose returns the connection of these that is next, nil when none is free.
-func (w *routesTwin) choose(of []string) *twinConn {
+// twinCap is what alice may hold in pool q.
+const twinCap = 5_000_000
+
+// capped reports whether the cap keeps a request from the connection.
+func (w *routesTwin) capped(x *twinWaiter, c *twinConn) bool {
+	if x.key != "alice" || c.pool != "q" {
+		return false
+	}
+	held := min(x.tokens, twinCap)
+	for name, h := range w.holds {
+		if name.key == x.key && w.conn(h.conn).pool == c.pool {
+			held += min(w.tokens[name], twinCap)
+		}
+	}
+	return held > twinCap || held == twinCap && x.tokens == 0
+}
+
+func (w *routesTwin) open(x *twinWaiter, c *twinConn) bool { return w.free(c) && !w.capped(x, c) }
+
+// choose returns the connection of these that is next, nil when none is open.
+func (w *routesTwin) choose(x *twinWaiter, of []string) *twinConn {
 	var first *twinConn
 	var turn []*twinConn
 	for _, id := range of {
 		c := w.conn(id)
 		switch {
-		case !w.free(c):
+		case !w.open(x, c):
 		case first == nil:
 			first, turn = c, []*twinConn{c}
 		case c.pool == first.pool && c.pool != "":
@@ -119,14 +141,14 @@ func (w *routesTwin) choose(of []string) *twinConn {
 }
 
 // hold opens a hold on what was chosen of these, which pays.
-func (w *routesTwin) hold(name requestName, of []string, c *twinConn, lease int64) {
+func (w *routesTwin) hold(x *twinWaiter, of []string, c *twinConn) {
 	for _, id := range of {
-		if x := w.conn(id); w.free(x) && c.pool != "" && x.pool == c.pool {
-			x.credit += x.weight
-			c.credit -= x.weight
+		if y := w.conn(id); w.open(x, y) && c.pool != "" && y.pool == c.pool {
+			y.credit += y.weight
+			c.credit -= y.weight
 		}
 	}
-	w.holds[name] = twinHold{c.id, w.now + lease}
+	w.holds[x.requestName], w.tokens[x.requestName] = twinHold{c.id, w.now + x.lease}, x.tokens
 }
 
 // want is a hold event: for a connection, for a pool, or for candidates.
@@ -149,23 +171,34 @@ func (w *routesTwin) want(e *events.Event) {
 	}
 	at, known := w.settled[name]
 	settled := known && w.now-at < 3_600_000
-	c := w.choose(of)
+	x := twinWaiter{requestName: name, of: of, lease: e.LeaseMs, tokens: int64(e.Cost[quota.Tokens]), model: e.Model}
+	c := w.choose(&x, of)
 	switch {
 	case settled:
 	case alone && c != nil:
-		w.holds[name] = twinHold{c.id, w.now + e.LeaseMs}
+		w.hold(&x, nil, c)
 	case alone:
-	case e.MaxWaitMs > 0 && c == nil:
-		w.wait(e, of, w.conn(of[0]).pool)
-	case slices.Contains(of, before) && w.free(w.conn(before)):
-		w.hold(name, of, c, e.LeaseMs)
-	case e.MaxWaitMs > 0 && c.pool != "" && w.queues[c.pool].claimed(e.APIKeyID, c.id, w.came+1):
-		w.wait(e, of, c.pool)
-	case c != nil:
-		w.hold(name, of, c, e.LeaseMs)
-	default:
+	case e.MaxWaitMs > 0 && c == nil && w.first(&x) != "":
+		w.wait(e, x, w.first(&x))
+	case c == nil:
 		w.seen["refused"]++
+	case slices.Contains(of, before) && w.open(&x, w.conn(before)):
+		w.hold(&x, of, c)
+	case e.MaxWaitMs > 0 && c.pool != "" && w.queues[c.pool].claimed(e.APIKeyID, c.id, w.came+1) != nil:
+		w.wait(e, x, c.pool)
+	default:
+		w.hold(&x, of, c)
 	}
+}
+
+// first is the pool of the first that lacks but a place.
+func (w *routesTwin) first(x *twinWaiter) string {
+	for _, id := range x.of {
+		if c := w.conn(id); !w.capped(x, c) {
+			return c.pool
+		}
+	}
+	return ""
 }
 
 func (q *twinQueue) of(key string) *twinKey {
@@ -177,16 +210,20 @@ func (q *twinQueue) of(key string) *twinKey {
 	return nil
 }
 
-// claimed reports whether something of the key that came before the so manieth waits for
-// that connection.
-func (q *twinQueue) claimed(key, conn string, before int) bool {
-	k := q.of(key)
-	return k != nil && slices.ContainsFunc(k.firsts(), func(i int) bool {
-		return k.waiting[i].came < before && slices.Contains(k.waiting[i].of, conn)
-	})
+// claimed returns what of the key came before the so manieth and waits for that
+// connection, nil when nothing does.
+func (q *twinQueue) claimed(key, conn string, before int) *twinWaiter {
+	if k := q.of(key); k != nil {
+		for _, i := range k.firsts() {
+			if x := &k.waiting[i]; x.came < before && slices.Contains(x.of, conn) {
+				return x
+			}
+		}
+	}
+	return nil
 }
 
-func (w *routesTwin) wait(e *events.Event, of []string, pool string) {
+func (w *routesTwin) wait(e *events.Event, x twinWaiter, pool string) {
 	q := w.queues[pool]
 	k := q.of(e.APIKeyID)
 	if k == nil {
@@ -194,13 +231,13 @@ func (w *routesTwin) wait(e *events.Event, of []string, pool string) {
 		k.quantum = max(k.quantum, 1_000_000)
 		q.keys = append(q.keys, k)
 	}
-	cost := int64(e.Cost[quota.Tokens])
-	if cost == 0 {
-		cost = 1_000_000
+	x.cost = x.tokens
+	if x.cost == 0 {
+		x.cost = 1_000_000
 	}
 	w.came++
-	want := fmt.Sprint(e.Model, e.Pool == "", of)
-	k.waiting = append(k.waiting, twinWaiter{nameOf(e), of, want, w.came, cost, w.now + e.MaxWaitMs, e.LeaseMs})
+	x.want, x.came, x.deadline = fmt.Sprint(e.Model, e.Pool == "", x.of), w.came, w.now+e.MaxWaitMs
+	k.waiting = append(k.waiting, x)
 	w.seen["waits"]++
 }
 
@@ -249,42 +286,74 @@ func (w *routesTwin) serve() {
 				}
 			}
 		}
-		w.pass(q, pool)
 	}
-	for _, pool := range []string{"p", "q"} {
-		w.pass(w.queues[pool], "")
+	for went := true; went; {
+		went = false
+		for _, pool := range []string{"p", "q"} {
+			went = w.pass(w.queues[pool], pool) || went
+		}
+		for _, pool := range []string{"p", "q"} {
+			if w.pass(w.queues[pool], "") {
+				went = true
+				w.seen["elsewhere"]++
+			}
+		}
 	}
 }
 
-// pass lets pass whoever can to that pool, "" = to any.
-func (w *routesTwin) pass(q *twinQueue, pool string) {
-	for slices.ContainsFunc(q.keys, func(k *twinKey) bool { _, c := w.goes(q, k, pool); return c != nil }) {
+// pass lets pass whoever can to that pool, "" = to any, and reports whether somebody went.
+func (w *routesTwin) pass(q *twinQueue, pool string) (went bool) {
+	goes := func(k *twinKey) bool { _, _, c := w.goes(q, k, pool); return c != nil }
+	for slices.ContainsFunc(q.keys, goes) {
 		w.visit(q, pool)
+		went = true
 	}
+	return went
 }
 
-// goes returns which of a key goes, and where: the first of a want that finds a place of
-// which no earlier one of the key would have anything.
-func (w *routesTwin) goes(q *twinQueue, k *twinKey, pool string) (i int, c *twinConn) {
+// goes returns which of a key goes, of which connections, and where: the first of a want
+// that finds a place of which no earlier one of the key would have anything.
+func (w *routesTwin) goes(q *twinQueue, k *twinKey, pool string) (i int, of []string, c *twinConn) {
 	for _, i := range k.firsts() {
-		x := k.waiting[i]
-		c := w.choose(x.of)
-		if c == nil || pool != "" && c.pool != pool || q.claimed(k.key, c.id, x.came) || c.pool != "" && w.queues[c.pool].claimed(k.key, c.id, x.came) {
-			continue
+		x := &k.waiting[i]
+		of := slices.DeleteFunc(slices.Clone(x.of), func(id string) bool { return pool != "" && w.conn(id).pool != pool })
+		if c, of := w.unclaimed(q, x, of); c != nil {
+			if i > 0 {
+				w.seen["not the first"]++
+			}
+			return i, of, c
 		}
-		if i > 0 {
-			w.seen["not the first"]++
-		}
-		return i, c
 	}
-	return 0, nil
+	return 0, nil, nil
+}
+
+// unclaimed chooses of these, without what earlier ones of the key want that want what
+// would be chosen.
+func (w *routesTwin) unclaimed(q *twinQueue, x *twinWaiter, of []string) (*twinConn, []string) {
+	for {
+		c := w.choose(x, of)
+		if c == nil {
+			return nil, nil
+		}
+		y, own := q.claimed(x.key, c.id, x.came), true
+		if y == nil && c.pool != "" {
+			y, own = w.queues[c.pool].claimed(x.key, c.id, x.came), false
+		}
+		if y == nil {
+			return c, of
+		}
+		of = slices.DeleteFunc(of, func(id string) bool {
+			alike := y.model == x.model && (own || w.conn(id).pool == c.pool)
+			return id == c.id || alike && slices.Contains(y.of, id)
+		})
+	}
 }
 
 // visit is the visit of the first key: it goes once if its savings pay for it, else the
 // next key is visited.
 func (w *routesTwin) visit(q *twinQueue, pool string) {
 	k := q.keys[0]
-	i, c := w.goes(q, k, pool)
+	i, of, c := w.goes(q, k, pool)
 	x := k.waiting[i]
 	if c != nil && k.saved < x.cost && !q.given {
 		k.saved += k.quantum
@@ -294,7 +363,7 @@ func (w *routesTwin) visit(q *twinQueue, pool string) {
 		q.keys, q.given = append(q.keys[1:], k), false
 		return
 	}
-	w.hold(x.requestName, x.of, c, x.lease)
+	w.hold(&x, of, c)
 	w.seen["granted"]++
 	left := k.saved - x.cost
 	q.drop(k, i)
@@ -308,7 +377,7 @@ func TestRoutesEqualTheirDumbTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &routesTwin{
 			T: t, s: projector.NewState(memstore.New()), now: start, seen: seen, queues: map[string]*twinQueue{"p": {}, "q": {}},
-			holds: map[requestName]twinHold{}, settled: map[requestName]int64{},
+			holds: map[requestName]twinHold{}, tokens: map[requestName]int64{}, settled: map[requestName]int64{},
 		}
 		w.pool("p", "c1", "c2", "c3")
 		w.pool("q", "c4")
@@ -317,7 +386,7 @@ func TestRoutesEqualTheirDumbTwin(t *testing.T) {
 			w.compare()
 		}
 	})
-	for _, want := range []string{"waits", "granted", "timed out", "left", "refused", "not the first"} {
+	for _, want := range []string{"waits", "granted", "timed out", "left", "refused", "not the first", "elsewhere"} {
 		if seen[want] == 0 {
 			t.Errorf("%d times %s, of %v", seen[want], want, seen)
 		}
@@ -325,14 +394,17 @@ func TestRoutesEqualTheirDumbTwin(t *testing.T) {
 }
 
 func (w *routesTwin) pool(id string, connections ...string) {
-	list := ""
+	list, caps := "", ""
+	if id == "q" {
+		caps = `,"caps":[{"unit":"tokens","window":"hourly","value":5000}]`
+	}
 	for _, c := range connections {
 		x := &twinConn{id: c, pool: id, weight: rapid.Int64Range(1, 4).Draw(w.T, "weight"), most: rapid.SampledFrom([]int64{1, 1, 2}).Draw(w.T, "most")}
 		w.conns = append(w.conns, x)
 		list += fmt.Sprintf(`,{"connectionId":%q,"weight":%d,"maxConcurrent":%d}`, c, x.weight, x.most)
 	}
-	w.publish("quota.config.pool."+id, fmt.Sprintf(`{"id":%q,"name":"n","provider":"custom","connections":[%s],"allocations":[{"apiKeyId":"alice","weight":30},{"apiKeyId":"bob","weight":2}]}`,
-		id, list[1:]))
+	w.publish("quota.config.pool."+id, fmt.Sprintf(`{"id":%q,"name":"n","provider":"custom","connections":[%s],"allocations":[{"apiKeyId":"alice","weight":30%s},{"apiKeyId":"bob","weight":2}]}`,
+		id, list[1:], caps))
 }
 
 func (w *routesTwin) publish(subject, body string) {
