@@ -21,6 +21,10 @@ import (
 // account, it sees to it that a message comes when the state says that something is
 // due. It asks nothing in between.
 //
+// Who waits at a decider that died has nobody to see to it. So where nobody waits here
+// it looks once a second, and writes what is due for longer than that: the decider that
+// somebody waits at has written it before, if there is one.
+//
 // An early one does nothing, and a second one neither; so any number of deciders may
 // write them, and the log drops those that say the same.
 type dueWriter struct {
@@ -31,6 +35,10 @@ type dueWriter struct {
 	waiting int   // calls
 	door    *gate // open while there are any
 }
+
+// othersDueAfter is how long something is due, ms, before it is written by a decider
+// where nobody waits for it, and how often such a one looks.
+const othersDueAfter = 1_000
 
 // mostDuePause bounds a pause, and how late a clock that was set is noticed.
 const mostDuePause = 60_000
@@ -54,23 +62,32 @@ func (d *dueWriter) count(by int) {
 
 // run writes until the context or the projection ends.
 func (d *dueWriter) run(ctx context.Context, p *projection) error {
+	select {
+	case <-p.loop.CaughtUp(): // what was due long ago has come, further on in the log
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	var last dueTry
 	var log logClock
 	for {
+		late := int64(0)
 		if !d.door.isOpen() {
-			log = logClock{}
-		}
-		if err := d.door.wait(ctx); err != nil {
-			return err
+			late, log = othersDueAfter, logClock{}
+			if err := d.doze(ctx); err != nil {
+				return err
+			}
 		}
 		next := p.loop.Applied() + 1 // before the look, so that nothing folded since is missed
 		at := p.state.Due()
 		if last.at != at {
 			last = dueTry{at: at}
 		}
-		pause := max(at-log.at(d.e.now()), time.Until(last.again).Milliseconds())
+		pause := max(at-log.at(d.e.now())+late, time.Until(last.again).Milliseconds())
 		if pause <= 0 {
 			d.write(ctx, p, &last)
+			continue
+		}
+		if late > 0 {
 			continue
 		}
 		folded, err := sleep(ctx, p, next, pause)
@@ -81,6 +98,14 @@ func (d *dueWriter) run(ctx context.Context, p *projection) error {
 			log.learn(d.e.now(), p)
 		}
 	}
+}
+
+// doze returns when somebody waits here, or after the time of one look.
+func (d *dueWriter) doze(ctx context.Context) error {
+	within, cancel := context.WithTimeout(ctx, othersDueAfter*time.Millisecond)
+	defer cancel()
+	_ = d.door.wait(within) // either is well
+	return ctx.Err()
 }
 
 // logClock tells the log's time by ours. A clock that is a tenth of a second slow

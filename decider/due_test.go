@@ -104,3 +104,28 @@ func TestDecidersWriteTheSame(t *testing.T) {
 		t.Errorf("%d messages for one lease", n)
 	}
 }
+
+// TestOthersWaitersEnd: who waits at a decider that died is seen to by any other one, a
+// second after it was due, and is shown no more before that.
+func TestOthersWaitersEnd(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	r.lanes(1, "a")
+	r.folded(routed("1"))
+	r.publish("quota.hold", `{"id":"x","apiKeyId":"bob","requestId":"w","pool":"p","maxWaitMs":300,"leaseMs":1000,"estimate":{},"decisionId":"x"}`)
+	r.awaitQueue("bob:1")
+	state := r.current.Load().state
+	due := state.Due()
+	if n := len(state.Backlogs(due - 1)); n != 1 {
+		t.Errorf("%d keys wait a millisecond before the end", n)
+	}
+	if n := len(state.Backlogs(due)); n != 0 {
+		t.Errorf("%d keys wait as their time is over", n)
+	}
+	r.awaitQueue()
+	if _, at := state.At(); at < due+othersDueAfter || at > due+10*othersDueAfter {
+		t.Errorf("it ends %d ms after it was due", at-due)
+	}
+	if n := r.written("quota.due"); n < 1 || n > 2 {
+		t.Errorf("%d messages say so", n)
+	}
+}

@@ -58,7 +58,9 @@ func (r *running) routing(q questions.Question) <-chan questions.Reply {
 
 // queue returns who waits, as key:number.
 func (r *running) queue() (list []string) {
-	for b := range r.current.Load().state.Backlogs {
+	state := r.current.Load().state
+	_, now := state.At() // the log's: by ours a wait may be over before that
+	for _, b := range state.Backlogs(now) {
 		list = append(list, fmt.Sprintf("%s:%d", b.APIKeyID, b.Waiting))
 	}
 	return list

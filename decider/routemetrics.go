@@ -28,7 +28,7 @@ func collectRoutes(ch chan<- prometheus.Metric, s *projector.State, now int64) {
 		}
 		return true
 	})
-	for b := range s.Backlogs {
+	for _, b := range s.Backlogs(now) {
 		if keys++; keys > maxListed {
 			continue
 		}

@@ -51,7 +51,7 @@ func (s *State) gatherHold(e *events.Event, n *identity, a *Asked, explain bool)
 		APIKeyID: e.APIKeyID, ConnectionID: e.ConnectionID, Model: e.Model, Estimate: e.Cost, Reserve: true, Explain: explain,
 	}
 	s.gather(&q, a, a, n.request)
-	s.lookAhead(&q, a, a)
+	s.lookAhead(&q, a)
 	a.forgetShared()
 }
 
@@ -62,6 +62,7 @@ func (s *State) openHold(w *wish, conn ref) {
 		id: w.request, event: w.event, amounts: w.amounts, end: s.logTime + w.lease, lease: w.lease,
 		pairKey: pairKey{conn: conn, key: s.names.intern(w.apiKeyID), model: s.names.intern(w.model)},
 	}))
+	s.changed(conn)
 	s.takePlace(conn)
 }
 
@@ -97,6 +98,7 @@ func (s *State) settle(e *events.Event, n *identity) error {
 		s.Locals.lowered(n.request, &e.Cost)
 		if at != 0 {
 			s.touchConn(s.holds.at(at).conn)
+			s.changed(s.holds.at(at).conn)
 			s.holds.lower(at, &e.Cost, s.logTime+s.holds.at(at).lease)
 		}
 		return nil

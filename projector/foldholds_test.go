@@ -261,7 +261,7 @@ func TestHoldsAreReadWhileTheyChange(t *testing.T) {
 			var r projector.Route
 			s.GatherRoute(&questions.Question{APIKeyID: "k0", Pool: "p", Reserve: true, RequestID: fmt.Sprint("r", i%9)}, start+int64(i), &a, &r)
 			s.InFlight(func(string, int64, int64) bool { return s.Due() > 0 })
-			for b := range s.Backlogs {
+			for _, b := range s.Backlogs(start) {
 				_ = b.Waiting
 			}
 		},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/routing"
 )
@@ -78,7 +79,7 @@ func (s *State) wait(e *events.Event, c *chooser) bool {
 		Key: routing.Key(s.names.intern(e.APIKeyID)), Want: c.w.want(), Cost: routing.Cost(&e.Cost), Arrived: s.logTime,
 		Deadline: s.logTime + e.MaxWaitMs, Lease: e.LeaseMs,
 	}
-	return s.routes.enter(x)
+	return s.enter(x)
 }
 
 // waitsIn is the pool in whose backlog a request of the key would wait, nil when it
@@ -156,52 +157,8 @@ func (s *State) fillRoute(c *chooser, v *ruling, a *Asked, r *Route, explain boo
 	}
 }
 
-// freeAt is the first instant at which a connection lets the wish pass that only lacks
-// a place, when nothing happens but that time goes by. When others wait it is the first
-// place that is for none of them: what the rules block until then is not looked at, as
-// it would be for them as well.
-func (s *State) freeAt(c *chooser, locals *Locals, a *Asked) int64 {
-	l := c.waitsIn().lane
-	if l.backlog.Len() == 0 {
-		_, at := s.firstFree(c.w, c.now, locals, a, mostSearched)
-		return at
-	}
-	var rooms []int64
-	for i := range c.of {
-		if c.of[i].gate == routing.Capacity {
-			rooms = append(rooms, routing.Rooms(c.ends(i), c.list[i].MaxConcurrent)...)
-		}
-	}
-	return s.routes.outlook.freeAt(c.now, rooms, serving{s: s, l: l})
-}
-
-// outlook is the instant that FreeAt gave while waits of one lane end together. Whoever
-// is refused waits no longer, so it is the same for all to whom the same places come
-// free; and to play a long backlog through for each would keep the fold from all else.
-type outlook struct {
-	open  bool // waits are ending; else nothing is remembered
-	lane  *lane
-	rooms []int64
-	at    int64
-}
-
-// freeAt is Backlog.FreeAt of the lane.
-func (o *outlook) freeAt(now int64, rooms []int64, x serving) int64 {
-	switch {
-	case !o.open:
-		return x.l.backlog.FreeAt(now, rooms, x)
-	case o.lane != x.l || !slices.Equal(o.rooms, rooms):
-		o.lane, o.rooms = x.l, slices.Clone(rooms)
-		o.at = x.l.backlog.FreeAt(now, rooms, x)
-	}
-	return o.at
-}
-
-// ends returns when the holds end that take the places of the i-th candidate.
-func (c *chooser) ends(i int) []int64 {
-	r := &c.asked[c.list[i].Pool-1].reader
-	return r.endsAfter(c.of[i].conn, c.of[i].ConnectionID, c.now)
-}
+// place is the i-th candidate as its pool has it.
+func (c *chooser) place(i int) *plans.Connection { return &c.poolOf(i).doc.Connections[c.of[i].place] }
 
 // firstPlace returns which of those that lack only a place has one first.
 func (c *chooser) firstPlace() (connectionID string) {
@@ -210,8 +167,7 @@ func (c *chooser) firstPlace() (connectionID string) {
 		if c.of[i].gate != routing.Capacity {
 			continue
 		}
-		ends := c.ends(i)
-		if at := ends[int64(len(ends))-c.list[i].MaxConcurrent]; at < first {
+		if at := c.asked[c.list[i].Pool-1].reader.placeAt(c.of[i].conn, c.place(i), c.now); at < first {
 			first, connectionID = at, c.of[i].ConnectionID
 		}
 	}
@@ -258,6 +214,7 @@ func (s *State) firstFree(w *wish, now int64, locals *Locals, a *Asked, most int
 // endHold ends a hold. Who waits for its place may pass.
 func (s *State) endHold(at uint32) {
 	s.touchConn(s.holds.at(at).conn)
+	s.changed(s.holds.at(at).conn)
 	s.holds.remove(at)
 }
 

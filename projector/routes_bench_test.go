@@ -2,7 +2,13 @@ package projector_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/projector/memstore"
+	"github.com/quotashare/quotashare/routing"
 )
 
 // BenchmarkFoldRoutes is a hold that leaves the connection open and the release that
@@ -64,6 +70,40 @@ func BenchmarkFoldBlockedBacklog(b *testing.B) {
 			if got := len(s.Waiting()); got != keys {
 				b.Fatalf("%d wait, want %d", got, keys)
 			}
+		})
+	}
+}
+
+// BenchmarkFoldFlood is a message of 500 holds of a key whose backlog is full, each of
+// which is told when to come back; and the same when before each of them another key
+// begins to wait, or leaves, so that what is told is found out anew.
+func BenchmarkFoldFlood(b *testing.B) {
+	for _, others := range []bool{false, true} {
+		b.Run(fmt.Sprintf("others=%t", others), func(b *testing.B) {
+			s := &crush{fataler: b, State: projector.NewState(memstore.New()), now: start}
+			s.pools("p: c 1")
+			s.hold("b", "r", `"pool":"p"`, 1_000, 0)
+			for i := range routing.MaxWaiting / 2 {
+				s.hold("k", fmt.Sprint("w", i), `"pool":"p"`, 30_000, 60_000)
+			}
+			n, took := 0, time.Duration(0)
+			for b.Loop() {
+				var body []string
+				for i := range 500 {
+					n++
+					id := fmt.Sprint("f", n)
+					expect(s.State, id)
+					if others {
+						wait := 60_000 * (1 - i%2)
+						body = append(body, fmt.Sprintf(`{"id":"o%d","apiKeyId":"o","requestId":"o","pool":"p","leaseMs":30000,"maxWaitMs":%d,"estimate":{},"decisionId":"o%[1]d"}`, n, wait))
+					}
+					body = append(body, fmt.Sprintf(`{"id":%q,"apiKeyId":"k","requestId":%[1]q,"pool":"p","leaseMs":30000,"maxWaitMs":60000,"estimate":{},"decisionId":%[1]q}`, id))
+				}
+				began := time.Now()
+				s.publish("quota.hold", "["+strings.Join(body, ",")+"]")
+				took += time.Since(began)
+			}
+			b.ReportMetric(float64(took.Microseconds())/float64(b.N)/1e3, "ms/message")
 		})
 	}
 }

@@ -237,7 +237,7 @@ func clock(at int64) string { return strings.TrimSuffix(quota.FormatInstant(at)[
 
 func (s *routeStory) queue() string {
 	var out []string
-	for b := range s.Backlogs {
+	for _, b := range s.Backlogs(s.now) {
 		out = append(out, fmt.Sprintf("%s: %d of %s since %s", b.Pool, b.Waiting, b.APIKeyID, clock(b.Since)))
 	}
 	if due := s.Due(); due != routing.Never {

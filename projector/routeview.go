@@ -7,7 +7,6 @@ import (
 
 	"github.com/quotashare/quotashare/fairshare"
 	"github.com/quotashare/quotashare/questions"
-	"github.com/quotashare/quotashare/routing"
 )
 
 // choosers are those of readers.
@@ -69,27 +68,18 @@ type BacklogStats struct {
 	Since          int64 // log time at which the first of them came, epoch ms
 }
 
-// Backlogs yields the figures of all keys that have something waiting, pool by pool
-// in the order of ids, as of one moment.
-func (s *State) Backlogs(yield func(BacklogStats) bool) {
-	for _, b := range s.backlogs() {
-		if !yield(b) {
-			return
-		}
-	}
-}
-
-// backlogs takes the figures out of the state, so that it is not locked while they
-// are looked at.
-func (s *State) backlogs() (list []BacklogStats) {
+// Backlogs returns the figures at an instant of all keys that have something waiting,
+// pool by pool in the order of ids, as of one moment. Waits that are over by then are
+// left out, though the log has not come to their ends.
+func (s *State) Backlogs(now int64) (list []BacklogStats) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, l := range s.routes.busy {
 		from := len(list)
 		for t := range l.backlog.Turns() {
-			list = append(list, BacklogStats{
-				Pool: l.pool.doc.ID, APIKeyID: s.names.id(ref(t.Key)), Waiting: t.Waiting, Since: l.since(t.Key),
-			})
+			if n, since := l.waitsOf(t.Key, now); n > 0 {
+				list = append(list, BacklogStats{Pool: l.pool.doc.ID, APIKeyID: s.names.id(ref(t.Key)), Waiting: int(n), Since: since})
+			}
 		}
 		slices.SortFunc(list[from:], func(a, b BacklogStats) int { return strings.Compare(a.APIKeyID, b.APIKeyID) })
 	}
@@ -129,19 +119,18 @@ func (s *State) flights() (list []flights) {
 }
 
 // lookAhead finds out when a question that lacks only a place on its connection has
-// one, should others wait for one in the pool's backlog: those go first, as they do
-// before a route that does not wait.
-func (s *State) lookAhead(q *questions.Question, a, first *Asked) {
+// one, should others wait for one there: those go first, as they do before a route that
+// does not wait.
+func (s *State) lookAhead(q *questions.Question, a *Asked) {
 	r := &a.reader
-	if a.verdictOnly || !q.Reserve || q.ConnectionID == "" || r.p == nil || r.p.lane.backlog.Len() == 0 {
+	if a.verdictOnly || !q.Reserve || q.ConnectionID == "" || r.p == nil || s.routes.len() == 0 {
 		return
 	}
 	if v := a.Facts.Judge(a.Now); v.Reason != fairshare.Capacity || v.Scope != fairshare.ScopeConnection {
 		return
 	}
-	_, at := s.asked(q)
-	c := &r.p.doc.Connections[at]
-	rooms := routing.Rooms(r.endsAfter(r.p.conns[at], c.ConnectionID, a.Now), c.MaxConcurrent)
-	first.outlook.open = true
-	a.FreeAt = first.outlook.freeAt(a.Now, rooms, serving{s: s, l: r.p.lane})
+	if o := s.lookOut(r.p.lane, r, a.Now); o != nil {
+		_, at := s.asked(q)
+		a.FreeAt = o.freeOn(r.p.conns[at], &r.p.doc.Connections[at], r, a.Now)
+	}
 }

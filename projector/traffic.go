@@ -18,8 +18,10 @@ type traffic struct {
 // queue is the backlog of a pool, for all questions of one Gather. To find who waits
 // longest all keys are looked at, which a thousand questions need not do again.
 type queue struct {
-	lane   *lane // nil = not looked at
-	oldest int64 // when that came
+	lane    *lane // nil = not looked at
+	at      int64 // when it was
+	waiting int64
+	oldest  int64 // when that came
 }
 
 // gatherTraffic takes in what goes on at the connection that is asked for, or at all
@@ -36,17 +38,21 @@ func (a *Asked) gatherTraffic(first *Asked, conn int) {
 		t.flights = append(t.flights, r.inFlight(r.p.conns[i], r.p.doc.Connections[i].ConnectionID, a.Now))
 	}
 	l := r.p.lane
-	t.backlog = questions.Traffic{Waiting: int64(l.backlog.Len())}
-	if t.backlog.Waiting == 0 {
+	t.backlog = questions.Traffic{}
+	if l.backlog.Len() == 0 {
 		return
 	}
-	if first.queue.lane != l {
-		first.queue = queue{lane: l, oldest: l.oldest()}
+	if first.queue.lane != l || first.queue.at != a.Now {
+		first.queue = queue{lane: l, at: a.Now}
+		first.queue.waiting, first.queue.oldest = l.waits(a.Now)
+	}
+	if t.backlog.Waiting = first.queue.waiting; t.backlog.Waiting == 0 {
+		return
 	}
 	t.backlog.OldestMs = max(0, a.Now-first.queue.oldest)
-	key := routing.Key(r.key)
-	if t.backlog.KeyWaiting = int64(l.backlog.LenOf(key)); t.backlog.KeyWaiting > 0 {
-		t.backlog.KeyOldestMs = max(0, a.Now-l.since(key))
+	n, since := l.waitsOf(routing.Key(r.key), a.Now)
+	if t.backlog.KeyWaiting = n; n > 0 {
+		t.backlog.KeyOldestMs = max(0, a.Now-since)
 	}
 }
 
@@ -58,20 +64,30 @@ func (a *Asked) Traffic(conn int) questions.Traffic {
 	return t
 }
 
-// since is when the first request of a key came of those that wait, Never when none
-// does.
-func (l *lane) since(k routing.Key) int64 {
+// waitsOf is how many requests of a key wait at an instant, and when the first of them
+// came. A wait that is over by then is none, though the log has not come to its end.
+func (l *lane) waitsOf(k routing.Key, now int64) (n, since int64) {
+	since = math.MaxInt64
+	all := l.backlog.Deadline() > now
 	for w := range l.backlog.Waiting(k) {
-		return w.Arrived
+		if !all && w.Deadline <= now {
+			continue
+		}
+		n++
+		since = min(since, w.Arrived)
+		if all { // the first is enough
+			return int64(l.backlog.LenOf(k)), since
+		}
 	}
-	return math.MaxInt64
+	return n, since
 }
 
-// oldest is when the first request came of those that wait.
-func (l *lane) oldest() int64 {
-	at := int64(math.MaxInt64)
+// waits is the same of all keys.
+func (l *lane) waits(now int64) (n, since int64) {
+	since = math.MaxInt64
 	for t := range l.backlog.Turns() {
-		at = min(at, l.since(t.Key))
+		of, first := l.waitsOf(t.Key, now)
+		n, since = n+of, min(since, first)
 	}
-	return at
+	return n, since
 }

@@ -81,14 +81,14 @@ func TestTrafficIsOfOneMoment(t *testing.T) {
 	s := busy(t)
 	asked := make([]projector.Asked, 1)
 	look := func() (oldest, freeAt int64) {
-		s.Gather([]questions.Question{{APIKeyID: "alice", ConnectionID: "c", RequestID: "r9", Reserve: true, Explain: true}}, s.now, asked)
-		return asked[0].Traffic(0).OldestMs, asked[0].FreeAt - start
+		s.Gather([]questions.Question{{APIKeyID: "alice", ConnectionID: "d", RequestID: "r9", Reserve: true, Explain: true}}, s.now, asked)
+		return asked[0].Traffic(1).OldestMs, asked[0].FreeAt - start
 	}
-	if oldest, freeAt := look(); oldest != 3000 || freeAt != 9_000+4*60_000 {
+	if oldest, freeAt := look(); oldest != 3000 || freeAt != 9_000+2*60_000 {
 		t.Errorf("waiting for %d ms, free at %d", oldest, freeAt)
 	}
 	s.publish("quota.release", `{"apiKeyId":"bob","requestId":"w1"}`)
-	if oldest, freeAt := look(); oldest != 2000 || freeAt != 9_000+3*60_000 {
+	if oldest, freeAt := look(); oldest != 2000 || freeAt != 9_000+60_000 {
 		t.Errorf("waiting for %d ms, free at %d after one has left", oldest, freeAt)
 	}
 }
@@ -129,5 +129,47 @@ func TestTrafficOfAVerdict(t *testing.T) {
 	a = &decide.Asked
 	if got, want := a.Traffic(a.Facts.Decide(a.Now).Connection), (questions.Traffic{MaxConcurrent: 1, Waiting: 1, OldestMs: 1500, KeyWaiting: 1, KeyOldestMs: 1500}); got != want {
 		t.Errorf("who renews (-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
+
+// TestWaitsThatAreOverAreNotShown, though the log has not come to their ends: not beside
+// a verdict, not in the snapshot, and not as figures.
+func TestWaitsThatAreOverAreNotShown(t *testing.T) {
+	s := newScene(t)
+	s.narrow()
+	s.hold("alice", "r", "c", 3_600_000, "")
+	for i, key := range []string{"alice", "alice", "bob"} {
+		s.route(key, fmt.Sprint("w", i), fmt.Sprintf(`"pool":"p","maxWaitMs":%d`, 1_000*(i+1)))
+		s.now += 10
+	}
+	q := questions.Question{APIKeyID: "alice", ConnectionID: "c", Explain: true}
+	for _, c := range []struct {
+		at         int64
+		all, alice int64
+		since      int64 // when the first came
+	}{{0, 3, 2, 0}, {999, 3, 2, 0}, {1_000, 2, 1, 10}, {2_009, 2, 1, 10}, {2_010, 1, 0, 20}, {3_020, 0, 0, 0}} {
+		now := start + max(c.at, 30)
+		got := s.traffic(&q, now)
+		want := questions.Traffic{InFlight: 1, MaxConcurrent: 1, Waiting: c.all, KeyWaiting: c.alice}
+		if c.all > 0 {
+			want.OldestMs = now - start - c.since
+		}
+		if c.alice > 0 {
+			want.KeyOldestMs = want.OldestMs
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("after %d ms (-want +got):\n%s", c.at, d)
+		}
+		u, _ := s.Usage("p", now)
+		listed, figures := 0, 0
+		for _, k := range u.Backlog.Keys {
+			listed += k.Waiting
+		}
+		for _, b := range s.Backlogs(now) {
+			figures += b.Waiting
+		}
+		if int64(u.Backlog.Waiting) != c.all || int64(listed) != c.all || int64(figures) != c.all {
+			t.Errorf("after %d ms: %+v waits in the snapshot, %d by figures, want %d", c.at, u.Backlog, figures, c.all)
+		}
 	}
 }

@@ -30,7 +30,7 @@ func (s *State) usage(ctx context.Context, poolID string, clock int64) (*usageSh
 	if !ok || err != nil {
 		return nil, false, err
 	}
-	sheet := s.usageSheetOf(poolID, unlisted.first)
+	sheet := s.usageSheetOf(poolID, clock, unlisted.first)
 	if sheet == nil {
 		return nil, false, nil
 	}
@@ -51,7 +51,7 @@ type usageSheet struct {
 
 // usageSheetOf takes what the snapshot is made of out of the state; nil when
 // there is no such pool any more.
-func (s *State) usageSheetOf(poolID string, unlisted []keyUse) *usageSheet {
+func (s *State) usageSheetOf(poolID string, clock int64, unlisted []keyUse) *usageSheet {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	p := s.pools[poolID]
@@ -66,7 +66,7 @@ func (s *State) usageSheetOf(poolID string, unlisted []keyUse) *usageSheet {
 	for i, k := range x.shown {
 		others[i] = k.key
 	}
-	x.excerpt, x.backlog = s.excerptOf(p, others), s.backlogOf(p)
+	x.excerpt, x.backlog = s.excerptOf(p, others), s.backlogOf(p, max(clock, s.logTime))
 	return x
 }
 

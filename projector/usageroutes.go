@@ -18,16 +18,14 @@ func (x *usageSheet) addFlights() {
 	}
 }
 
-// backlogOf is who waits for a connection of the pool. The caller holds the lock.
-func (s *State) backlogOf(p *pool) (b usage.Backlog) {
+// backlogOf is who waits for a connection of the pool at an instant. The caller holds the
+// lock.
+func (s *State) backlogOf(p *pool, now int64) (b usage.Backlog) {
 	for t := range p.lane.backlog.Turns() {
-		wait := usage.Wait{APIKeyID: s.names.id(ref(t.Key)), Waiting: t.Waiting}
-		for w := range p.lane.backlog.Waiting(t.Key) {
-			wait.Since = w.Arrived
-			break
+		if n, since := p.lane.waitsOf(t.Key, now); n > 0 {
+			b.Waiting += int(n)
+			b.Keys = append(b.Keys, usage.Wait{APIKeyID: s.names.id(ref(t.Key)), Waiting: int(n), Since: since})
 		}
-		b.Waiting += t.Waiting
-		b.Keys = append(b.Keys, wait)
 	}
 	slices.SortFunc(b.Keys, func(a, b usage.Wait) int {
 		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.APIKeyID, b.APIKeyID))

@@ -200,7 +200,6 @@ type Asked struct {
 	unlisted   unlisted
 	attributed attributed
 	queue      queue
-	outlook    outlook
 }
 
 // Gather takes in what the questions depend on, all from one state, whose
@@ -222,7 +221,7 @@ func (s *State) Gather(qs []questions.Question, clock int64, into []Asked) (seq 
 			request = requestOf(qs[i].APIKeyID, qs[i].RequestID)
 		}
 		s.gather(&qs[i], &into[i], &into[0], request)
-		s.lookAhead(&qs[i], &into[i], &into[0])
+		s.lookAhead(&qs[i], &into[i])
 	}
 	if len(into) > 0 {
 		into[0].forgetShared()
@@ -243,7 +242,7 @@ func (a *Asked) CountsLocals() bool { return a.locals != nil }
 
 // forgetShared forgets what is good for one state only.
 func (a *Asked) forgetShared() {
-	a.unlisted.pool, a.attributed, a.queue, a.outlook = nil, attributed{}, queue{}, outlook{}
+	a.unlisted.pool, a.attributed, a.queue = nil, attributed{}, queue{}
 }
 
 // gather takes in what one question depends on. Of one that reserves, the open
