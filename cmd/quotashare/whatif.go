@@ -54,11 +54,7 @@ func (c *whatIfCmd) run(ctx context.Context, p program.Process) (err error) {
 	if o.Rows, err = replay.NATSRows(log.conn, program.Logger(p.Stderr, slog.LevelWarn)); err != nil {
 		return err
 	}
-	bar := foldBar{w: p.Stderr, shown: program.Terminal(p.Stderr)}
-	o.Part = func(done, all uint64) {
-		bar.last = all / whatif.NumSides // each side folds all
-		bar.at(done / whatif.NumSides)
-	}
+	o.Part = onBothSides(&foldBar{w: p.Stderr, shown: program.Terminal(p.Stderr)})
 	made, err := replay.WhatIf(ctx, o, t)
 	if err != nil {
 		return err
@@ -67,6 +63,14 @@ func (c *whatIfCmd) run(ctx context.Context, p program.Process) (err error) {
 		return show(p.Stdout, made.Append(nil))
 	}
 	return sayWhatIf(p.Stdout, made, c.Changed)
+}
+
+// onBothSides says how far a fold is that each side does for itself, in messages.
+func onBothSides(bar *foldBar) func(done, all uint64) {
+	return func(done, all uint64) {
+		bar.last = all / whatif.NumSides
+		bar.at(done / whatif.NumSides)
+	}
 }
 
 // trial puts the files together as the body of POST /api/quota/whatif, so that one
