@@ -350,7 +350,7 @@ func (s *story) limitTo(age time.Duration) {
 	}
 	c := ingest.Configs(14, 1)[0]
 	c.MaxAge = age
-	if _, err := js.UpdateStream(s.t.Context(), c); err != nil {
+	if _, err = js.UpdateStream(s.t.Context(), c); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -421,11 +421,8 @@ func TestALimitOfSomebodyElse(t *testing.T) {
 			t.Errorf("the metric is %v", got)
 		}
 		s.limitTo(0)
-		if x := r.retained(); !x.Finished || x.Error != "" {
-			t.Errorf("it is taken away: %+v", x)
-		}
-		if got := r.gauge("quotashare_retention_max_age_seconds"); got != 0 {
-			t.Errorf("the metric is %v", got)
+		if x, got := r.retained(), r.gauge("quotashare_retention_max_age_seconds"); !x.Finished || x.Error != "" || got != 0 {
+			t.Errorf("it is taken away, and the metric is %v: %+v", got, x)
 		}
 	})
 }
@@ -435,6 +432,7 @@ func TestAPlanFollowsTheSetting(t *testing.T) {
 	s := &story{oldLog: &oldLog{t: t, dir: t.TempDir()}, state: t.TempDir() + "/state", change: sharing}
 	s.start()
 	defer func() { s.end() }()
+	s.run(func(r *running) { r.usage(1) }) // the first plan has a log time
 	s.run(func(r *running) {
 		r.awaitSaid("retention: done")
 		r.set(plans.ConsumptionRetentionDays, 200)
