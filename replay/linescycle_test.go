@@ -115,7 +115,9 @@ func providers(t *rapid.T) *anything {
 			if in := rapid.SampledFrom([]int64{0, 1, 70_000, hour / 2, hour, 5 * hour}).Draw(t, "reset"); in > 0 {
 				reset = fmt.Sprintf(`,"resetAt":%d`, (began+l.now+in)/600_000*600_000+rapid.Int64Range(0, 30_000).Draw(t, "jitter"))
 			}
-			l.publish("quota.saturation", `{"connectionId":%q,"provider":"kimi","time":%d,"readings":[{"window":"hourly","usedPercent":%d%s},{"window":"5h","usedPercent":%d%s}]}`, conn, at, n, reset, n/2, reset)
+			scope := rapid.SampledFrom([]string{"", "", `,"scope":"m"`}).Draw(t, "scope")
+			l.publish("quota.saturation", `{"id":"s%d","connectionId":%q,"provider":"kimi","time":%d,"readings":[{"window":"hourly","usedPercent":%d%s%s},{"window":"5h","usedPercent":%d%s}]}`,
+				rapid.IntRange(0, 60).Draw(t, "id"), conn, at, n, reset, scope, n/2, reset)
 		case 3:
 			l.publish("quota.adjustment", `{"apiKeyId":%q,"connectionId":%q,"reason":"r","time":%d,"cost":{"tokens":-3,"percent":2}}`, key, conn, at)
 		case 4: // some come twice, and some are others under the same id
