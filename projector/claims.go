@@ -34,8 +34,8 @@ func (s *State) before(c *chooser, l *lane, key routing.Key, number uint64) (by 
 // does. With it goes what that one claims alike, so that it is not asked for each.
 func (s *State) yield(c *chooser, x *seeker) bool {
 	winner, to := c.choice.Winner, c.poolOf(c.choice.Winner)
-	by, behind := s.before(c, x.lane, x.Key, x.number)
-	behind = by != nil // in its own lane it is among those that are looked at
+	by, _ := s.before(c, x.lane, x.Key, x.number)
+	behind := by != nil // in its own lane it is among those that are looked at
 	if !behind && to != nil && to.lane != x.lane {
 		by, behind = s.before(c, to.lane, x.Key, x.number)
 	}
