@@ -53,8 +53,15 @@ func (e *Engine) State(ctx context.Context, minSeq uint64, digest bool) (httpapi
 	return s, nil
 }
 
-// ended says of a wait that its projection has ended: another one is coming.
+// errFull says that what needs a commit cannot be had.
+var errFull = httpapi.Refuse(httpapi.ErrUnavailable, "the disk of the state is full: free some of it; decisions go on")
+
+// ended says of a wait that its projection has ended: another one is coming; and of
+// one for a commit that there is no room for it.
 func ended(err error) error {
+	if errors.Is(err, projector.ErrFull) {
+		return errFull
+	}
 	if errors.Is(err, projector.ErrEnded) {
 		return errNoState
 	}

@@ -34,6 +34,8 @@ type Loop struct {
 	tasks      chan task
 	commit     chan Batch
 	commitDone chan error
+	full       atomic.Bool   // the commit under way finds no room
+	stuck      chan struct{} // has one when it became so
 	// Clock is our clock, epoch ms. It is set before Run, as are the others below.
 	Clock func() int64
 	// OnRejected, when set, is called after a commit that has rejections in
@@ -65,6 +67,7 @@ func NewLoop(state *State, store Store, source Source) *Loop {
 	l := &Loop{
 		state: state, store: store, source: source,
 		current: make(chan struct{}), tasks: make(chan task), commit: make(chan Batch), commitDone: make(chan error, 1),
+		stuck: make(chan struct{}, 1),
 	}
 	l.Clock = func() int64 { return time.Now().UnixMilli() }
 	l.progress.applied.Store(state.pos.Seq)
@@ -108,10 +111,14 @@ const fullRetry = time.Second
 // say how old they are. Giving up at once would take the answers away as well,
 // for a store that only saves folding again.
 func (l *Loop) commitSome(ctx context.Context, b Batch) error {
+	defer l.full.Store(false)
 	for {
 		err := l.store.Commit(b)
 		if !errors.Is(err, ErrFull) {
 			return err
+		}
+		if l.full.CompareAndSwap(false, true) {
+			l.stuck <- struct{}{}
 		}
 		select {
 		case <-time.After(fullRetry):
@@ -191,11 +198,7 @@ func (l *Loop) fold(ctx context.Context, runs <-chan *Run, free chan<- *Run) err
 		case e := <-l.commitDone:
 			err = c.landed(e)
 		case t := <-l.tasks:
-			if err = c.flush(); err != nil {
-				t.done <- err
-				break
-			}
-			t.done <- t.do()
+			err = c.task(t)
 		case <-ctx.Done():
 			return c.flush()
 		}
@@ -273,6 +276,10 @@ func (c *cutter) cut() error {
 // landed notes the end of the commit.
 func (c *cutter) landed(err error) error {
 	c.flying = false
+	select {
+	case <-c.loop.stuck:
+	default:
+	}
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
@@ -295,6 +302,44 @@ func (c *cutter) wait() error {
 	return c.landed(<-c.loop.commitDone)
 }
 
+// task does one when everything folded is committed. While there is no room for that
+// it is refused: the fold must not wait for the disk with it.
+func (c *cutter) task(t task) error {
+	err := c.settle()
+	if err == nil {
+		err = c.cut()
+	}
+	if err == nil {
+		err = c.settle()
+	}
+	if err != nil {
+		t.done <- err
+		if errors.Is(err, ErrFull) {
+			return nil // whoever asked is told; the commit goes on
+		}
+		return err
+	}
+	t.done <- t.do()
+	return nil
+}
+
+// settle waits for the commit under way unless it finds no room.
+func (c *cutter) settle() error {
+	if !c.flying {
+		return nil
+	}
+	if c.loop.full.Load() {
+		return ErrFull
+	}
+	select {
+	case err := <-c.loop.commitDone:
+		c.wanted = false
+		return c.landed(err)
+	case <-c.loop.stuck:
+		return ErrFull
+	}
+}
+
 // flush writes everything that is folded and waits for it.
 func (c *cutter) flush() error {
 	if err := c.wait(); err != nil {
@@ -312,7 +357,8 @@ func (l *Loop) caughtUp() { l.once.Do(func() { close(l.current) }) }
 func (l *Loop) CaughtUp() <-chan struct{} { return l.current }
 
 // Do runs the function between two runs, when everything folded is committed.
-// The fold waits for it; decisions do not.
+// The fold waits for it; decisions do not. ErrFull says that it was not run, as the
+// store has no room for what is folded.
 func (l *Loop) Do(ctx context.Context, do func() error) error {
 	t := task{do: do, done: make(chan error, 1)}
 	select {

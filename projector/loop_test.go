@@ -364,14 +364,25 @@ func TestFullStore(t *testing.T) {
 		time.Sleep(time.Minute)
 		in <- one(2, 0)
 		must(t, l.Wait(ctx, 2))
+		for range 2 {
+			if _, _, err := l.Digest(ctx); !errors.Is(err, projector.ErrFull) {
+				t.Errorf("a digest without room: %v, want ErrFull", err)
+			}
+		}
 		store.full.Store(false)
 		time.Sleep(time.Minute)
 		if n := store.commits.Load(); n != 2 {
 			t.Errorf("%d commits when there was room again, want 2", n)
 		}
+		if _, _, err := l.Digest(ctx); err != nil {
+			t.Errorf("a digest with room again: %v", err)
+		}
 		store.full.Store(true)
 		in <- one(3, 0)
 		must(t, l.Wait(ctx, 3))
+		if _, _, err := l.Digest(ctx); !errors.Is(err, projector.ErrFull) {
+			t.Errorf("a digest that is asked for before the commit: %v, want ErrFull", err)
+		}
 		cancel()
 		must(t, <-done) // what is not written is folded again
 	})
