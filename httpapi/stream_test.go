@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"net/http/httputil"
 	"runtime"
 	"strings"
@@ -226,7 +227,7 @@ func TestStreamOfAClientThatHangsUp(t *testing.T) {
 func TestStreamWhoseAnswerCannotBeKept(t *testing.T) {
 	log := new(logged)
 	srv := serve(t, newDouble(), Config{
-		SpoolDir: "/nonexistent", Log: slog.New(slog.NewTextHandler(log, nil)),
+		SpoolDir: filepath.Join(t.TempDir(), "missing"), Log: slog.New(slog.NewTextHandler(log, nil)),
 	}, func(s *server) { s.api.atOnce = time.Hour })
 	u := srv.upload(t)
 	go func() {
