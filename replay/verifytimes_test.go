@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -62,7 +63,7 @@ func TestAnswersOfAQuietLog(t *testing.T) {
 			later = append(later, row)
 		}
 	}
-	rows := append(later, list...)
+	rows := append(slices.Clone(later), list...)
 	at := time.Now().Add(30 * time.Minute).UnixMilli()
 	v, found := c.verify(replay.VerifyOptions{Rows: rows, FromTime: at})
 	show(t, found)
@@ -70,8 +71,17 @@ func TestAnswersOfAQuietLog(t *testing.T) {
 	if n < 10 || v.Rows.Rows != n || v.Rows.Same+v.Rows.Local != n || v.Holds != (replay.HoldCounts{}) || v.From != v.To+1 {
 		t.Errorf("%d later: %+v", n, *v)
 	}
+	last := v.To
+	for i := range later { // by a clock that is an hour behind
+		later[i].Time -= 2 * time.Hour.Milliseconds()
+	}
+	v, found = c.verify(replay.VerifyOptions{Rows: later, ToTime: at - time.Hour.Milliseconds()})
+	show(t, found)
+	if v.Rows.Rows != n || v.Rows.Same+v.Rows.Local != n || v.Holds != (replay.HoldCounts{}) || v.To != 0 {
+		t.Errorf("%d earlier: %+v", n, *v)
+	}
 	for _, o := range []replay.VerifyOptions{
-		{FromTime: at + 2*time.Hour.Milliseconds()}, {ToTime: 1}, {From: v.To + 1}, {FromTime: 5, ToTime: 6},
+		{FromTime: at + 2*time.Hour.Milliseconds()}, {ToTime: 1}, {From: last + 1}, {FromTime: 5, ToTime: 6},
 	} {
 		o.Rows = rows
 		if v, _ := c.verify(o); v.Rows.Rows != 0 || v.Messages != 0 {
@@ -122,7 +132,9 @@ func TestDecisionsThatAreGoneAreSaid(t *testing.T) {
 // TestDecisionsThatNobodyStored: the stream is younger than the log.
 func TestDecisionsThatNobodyStored(t *testing.T) {
 	c := newTown(t)
-	c.publish("quota.due", "{}")
+	for last := time.Now().UnixMilli(); last == time.Now().UnixMilli(); { // the next message is of a later one
+		c.publish("quota.due", "{}")
+	}
 	c.must(c.js.DeleteStream(t.Context(), ingest.DecisionsStream))
 	if v, _ := c.verify(replay.VerifyOptions{Rows: c.rows()}); v.NotKept == 0 {
 		t.Error("there is no stream, and it is not said")
