@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -124,7 +125,7 @@ func TestSpoolFailureWakesTheWriter(t *testing.T) {
 }
 
 func TestSpoolReaderIsToldOfFailure(t *testing.T) {
-	s := newSpool("/nonexistent", 1<<30)
+	s := newSpool(filepath.Join(t.TempDir(), "missing"), 1<<30)
 	defer s.release()
 	block := bytes.Repeat([]byte("x"), maxSpoolMemory)
 	s.Write(block)

@@ -127,107 +127,110 @@ func (s *crush) real(qs []question) []int64 {
 	return at
 }
 
+// crushes are states in which somebody waits, and questions that are refused there.
+var crushes = []struct {
+	name  string
+	pools []string
+	fill  func(s *crush)
+	qs    []question
+}{
+	{
+		"who waits goes elsewhere in the pool",
+		[]string{"p: c 1, d 1"},
+		func(s *crush) {
+			s.hold("b", "r1", only("c"), 10_000, 0)
+			s.hold("b", "r2", only("d"), 5_000, 0)
+			s.hold("b", "r3", `"pool":"p"`, 300_000, 60_000)
+		},
+		[]question{{"", []string{"c"}}, {"p", nil}, {"", []string{"d"}}, {"", []string{"d", "c"}}},
+	},
+	{
+		"who waits in another pool takes the place",
+		[]string{"p: c 1", "q: d 1"},
+		func(s *crush) {
+			s.hold("b", "r1", only("c"), 5_000, 0)
+			s.hold("b", "r2", only("d"), 100_000, 0)
+			s.hold("b", "r3", of("d", "c"), 60_000, 60_000)
+		},
+		[]question{{"", []string{"c"}}, {"p", nil}, {"q", nil}, {"", []string{"c", "d"}}},
+	},
+	{
+		"who waits wants another connection",
+		[]string{"p: c 1, d 1"},
+		func(s *crush) {
+			s.hold("b", "r1", only("c"), 10_000, 0)
+			s.hold("b", "r2", only("d"), 500_000, 0)
+			s.hold("b", "r3", of("d"), 300_000, 60_000)
+		},
+		[]question{{"", []string{"c"}}, {"p", nil}, {"", []string{"d"}}},
+	},
+	{
+		"many of another pool take it one after the other",
+		[]string{"p: c 1", "q: d 1"},
+		func(s *crush) {
+			s.hold("b", "r1", only("c"), 5_000, 0)
+			s.hold("b", "r2", only("d"), 3_000_000, 0)
+			for i := range 5 {
+				s.hold(fmt.Sprint("k", i), fmt.Sprint("x", i), of("d", "c"), 60_000, 3_000_000)
+			}
+		},
+		[]question{{"p", nil}, {"", []string{"c"}}, {"", []string{"d", "c"}}},
+	},
+	{
+		"a place is for its own pool first",
+		[]string{"p: c 1", "q: d 1"},
+		func(s *crush) {
+			s.hold("b", "r1", only("c"), 100_000, 0)
+			s.hold("b", "r2", only("d"), 5_000, 0)
+			s.hold("k1", "r3", of("c", "d"), 300_000, 60_000)
+			s.hold("k2", "r4", `"pool":"q"`, 10_000, 60_000)
+		},
+		[]question{{"q", nil}, {"p", nil}},
+	},
+	{
+		"one that goes elsewhere leaves the place to the next",
+		[]string{"p: c 1", "q: d 1, e 1"},
+		func(s *crush) {
+			s.hold("b", "r1", only("c"), 50_000, 0)
+			s.hold("b", "r2", only("d"), 5_000, 0)
+			s.hold("b", "r3", only("e"), 5_000, 0)
+			s.hold("k1", "r4", of("c", "d"), 20_000, 60_000)
+			s.hold("k2", "r5", of("c", "d", "e"), 30_000, 60_000)
+			s.hold("k3", "r6", `"pool":"p"`, 7_000, 60_000)
+		},
+		[]question{{"q", nil}, {"p", nil}, {"", []string{"d"}}, {"", []string{"e"}}},
+	},
+	{
+		"the weights say who is taken",
+		[]string{"p: c 1, d 1, e 1"},
+		func(s *crush) {
+			for i, c := range []string{"c", "d", "e"} {
+				s.hold("b", fmt.Sprint("r", i), only(c), 5_000, 0)
+			}
+			for i := range 5 {
+				s.hold(fmt.Sprint("k", i), fmt.Sprint("w", i), `"pool":"p"`, 10_000+int64(i)*3_000, 60_000)
+			}
+		},
+		[]question{{"p", nil}, {"", []string{"c"}}, {"", []string{"d"}}, {"", []string{"e"}}},
+	},
+	{
+		"the first candidate is in a pool where nobody waits",
+		[]string{"p: c 1", "q: d 1"},
+		func(s *crush) {
+			s.hold("b", "r1", only("c"), 5_000, 0)
+			s.hold("b", "r2", only("d"), 3_000_000, 0)
+			for i := range 3 {
+				s.hold(fmt.Sprint("k", i), fmt.Sprint("x", i), `"pool":"p"`, 60_000, 3_000_000)
+			}
+		},
+		[]question{{"", []string{"d", "c"}}, {"", []string{"c", "d"}}, {"", []string{"d"}}},
+	},
+}
+
 // TestWhoIsRefusedIsToldTheTruth: the instant is that at which the same question passes
 // when nothing happens but that time goes by.
 func TestWhoIsRefusedIsToldTheTruth(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		pools []string
-		fill  func(s *crush)
-		qs    []question
-	}{
-		{
-			"who waits goes elsewhere in the pool",
-			[]string{"p: c 1, d 1"},
-			func(s *crush) {
-				s.hold("b", "r1", only("c"), 10_000, 0)
-				s.hold("b", "r2", only("d"), 5_000, 0)
-				s.hold("b", "r3", `"pool":"p"`, 300_000, 60_000)
-			},
-			[]question{{"", []string{"c"}}, {"p", nil}, {"", []string{"d"}}, {"", []string{"d", "c"}}},
-		},
-		{
-			"who waits in another pool takes the place",
-			[]string{"p: c 1", "q: d 1"},
-			func(s *crush) {
-				s.hold("b", "r1", only("c"), 5_000, 0)
-				s.hold("b", "r2", only("d"), 100_000, 0)
-				s.hold("b", "r3", of("d", "c"), 60_000, 60_000)
-			},
-			[]question{{"", []string{"c"}}, {"p", nil}, {"q", nil}, {"", []string{"c", "d"}}},
-		},
-		{
-			"who waits wants another connection",
-			[]string{"p: c 1, d 1"},
-			func(s *crush) {
-				s.hold("b", "r1", only("c"), 10_000, 0)
-				s.hold("b", "r2", only("d"), 500_000, 0)
-				s.hold("b", "r3", of("d"), 300_000, 60_000)
-			},
-			[]question{{"", []string{"c"}}, {"p", nil}, {"", []string{"d"}}},
-		},
-		{
-			"many of another pool take it one after the other",
-			[]string{"p: c 1", "q: d 1"},
-			func(s *crush) {
-				s.hold("b", "r1", only("c"), 5_000, 0)
-				s.hold("b", "r2", only("d"), 3_000_000, 0)
-				for i := range 5 {
-					s.hold(fmt.Sprint("k", i), fmt.Sprint("x", i), of("d", "c"), 60_000, 3_000_000)
-				}
-			},
-			[]question{{"p", nil}, {"", []string{"c"}}, {"", []string{"d", "c"}}},
-		},
-		{
-			"a place is for its own pool first",
-			[]string{"p: c 1", "q: d 1"},
-			func(s *crush) {
-				s.hold("b", "r1", only("c"), 100_000, 0)
-				s.hold("b", "r2", only("d"), 5_000, 0)
-				s.hold("k1", "r3", of("c", "d"), 300_000, 60_000)
-				s.hold("k2", "r4", `"pool":"q"`, 10_000, 60_000)
-			},
-			[]question{{"q", nil}, {"p", nil}},
-		},
-		{
-			"one that goes elsewhere leaves the place to the next",
-			[]string{"p: c 1", "q: d 1, e 1"},
-			func(s *crush) {
-				s.hold("b", "r1", only("c"), 50_000, 0)
-				s.hold("b", "r2", only("d"), 5_000, 0)
-				s.hold("b", "r3", only("e"), 5_000, 0)
-				s.hold("k1", "r4", of("c", "d"), 20_000, 60_000)
-				s.hold("k2", "r5", of("c", "d", "e"), 30_000, 60_000)
-				s.hold("k3", "r6", `"pool":"p"`, 7_000, 60_000)
-			},
-			[]question{{"q", nil}, {"p", nil}, {"", []string{"d"}}, {"", []string{"e"}}},
-		},
-		{
-			"the weights say who is taken",
-			[]string{"p: c 1, d 1, e 1"},
-			func(s *crush) {
-				for i, c := range []string{"c", "d", "e"} {
-					s.hold("b", fmt.Sprint("r", i), only(c), 5_000, 0)
-				}
-				for i := range 5 {
-					s.hold(fmt.Sprint("k", i), fmt.Sprint("w", i), `"pool":"p"`, 10_000+int64(i)*3_000, 60_000)
-				}
-			},
-			[]question{{"p", nil}, {"", []string{"c"}}, {"", []string{"d"}}, {"", []string{"e"}}},
-		},
-		{
-			"the first candidate is in a pool where nobody waits",
-			[]string{"p: c 1", "q: d 1"},
-			func(s *crush) {
-				s.hold("b", "r1", only("c"), 5_000, 0)
-				s.hold("b", "r2", only("d"), 3_000_000, 0)
-				for i := range 3 {
-					s.hold(fmt.Sprint("k", i), fmt.Sprint("x", i), `"pool":"p"`, 60_000, 3_000_000)
-				}
-			},
-			[]question{{"", []string{"d", "c"}}, {"", []string{"c", "d"}}, {"", []string{"d"}}},
-		},
-	} {
+	for _, c := range crushes {
 		s := &crush{fataler: t, State: projector.NewState(memstore.New()), now: start}
 		s.pools(c.pools...)
 		c.fill(s)
