@@ -41,9 +41,14 @@ func System(name string) Process {
 }
 
 // Signals returns a context that ends with the first interrupt or termination
-// signal. The second one ends the process at once, as if nobody listened.
+// signal, or when the terminal is closed, unless nohup said that this is nothing. The
+// second one ends the process at once, as if nobody listened.
 func Signals() (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), list...)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
