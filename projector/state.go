@@ -54,9 +54,6 @@ type State struct {
 	// OnAdjustment, when set, is given each adjustment before it is counted, in the same
 	// way.
 	OnAdjustment func(*Arrival)
-	// OnAdjustment, when set, is given each adjustment before it is counted, in the same
-	// way.
-	OnAdjustment func(*Arrival)
 	// lastConfig is the sequence of the newest message under quota.config.>,
 	// folded or rejected: the next one must follow it.
 	lastConfig uint64
