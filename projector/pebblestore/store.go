@@ -38,12 +38,13 @@ type Store struct {
 	// damage is the first corruption that Pebble reported on its own, from a
 	// compaction say. From then on nothing is read or written: the caller sets
 	// the store aside.
-	damage atomic.Pointer[error]
-	full   atomic.Bool // the last look at the disk found no room
-	taken  snapshots
-	cache  *pebble.Cache
-	lock   *pebble.Lock
-	o      Options
+	damage  atomic.Pointer[error]
+	full    atomic.Bool // the last look at the disk found no room
+	failing failures
+	taken   snapshots
+	cache   *pebble.Cache
+	lock    *pebble.Lock
+	o       Options
 }
 
 const (
@@ -77,12 +78,38 @@ func Open(o Options) (s *Store, err error) {
 			err = errors.Join(err, opened.lock.Close())
 		}
 	}(s)
-	defer recovered(&err)
-	s.db, err = pebble.Open(o.Dir, s.options(o))
-	if err != nil {
-		return nil, unreadable("open", err)
+	if err := s.open(); err != nil {
+		return nil, err
 	}
 	return s, nil
+}
+
+// openReserve is the room for opening a store that is there: its log becomes a table
+// first, and Pebble tries that for ever without saying so to who opens.
+const openReserve = memTableSize
+
+// open opens the database. A new one needs room for its first commit too. One that is
+// there answers without that; it is the disk's fault when even opening finds none, and
+// no damage.
+func (s *Store) open() error {
+	full := s.room()
+	if !errors.Is(full, projector.ErrFull) {
+		return s.openPebble()
+	}
+	there, err := pebble.Peek(s.o.Dir, s.o.FS)
+	if err != nil || !there.Exists {
+		return errors.Join(full, err)
+	}
+	if u, err := s.o.FS.GetDiskUsage(s.o.Dir); err == nil && u.AvailBytes < openReserve {
+		return full
+	}
+	return s.openPebble()
+}
+
+func (s *Store) openPebble() (err error) {
+	defer recovered(&err)
+	s.db, err = pebble.Open(s.o.Dir, s.options(s.o))
+	return unreadable("open", err)
 }
 
 func lockDir(o Options) (*pebble.Lock, error) {
@@ -112,7 +139,8 @@ func (s *Store) options(o Options) *pebble.Options {
 					log.Error("the store is damaged; it will be set aside and rebuilt from the log", "err", damage)
 				}
 			},
-			BackgroundError: func(err error) { log.Error("store: background work failed", "err", err) },
+			BackgroundError: s.failing.say(log),
+			FlushEnd:        s.failing.flushed,
 		},
 	}
 	for i := range po.Levels {
@@ -327,6 +355,31 @@ func (m *merge) Finish(bool) (value []byte, _ io.Closer, err error) {
 		}
 	}
 	return value, nil, nil
+}
+
+// failures say once why Pebble fails in the background: it tries again hundreds of
+// times a second.
+type failures struct{ last atomic.Pointer[string] }
+
+// say returns what is called with each failure.
+func (f *failures) say(log *slog.Logger) func(error) {
+	return func(err error) {
+		cause := err // the text has the name of a file, which is another one each time
+		for next := cause; next != nil; next = errors.Unwrap(cause) {
+			cause = next
+		}
+		text := cause.Error()
+		if before := f.last.Swap(&text); before == nil || *before != text {
+			log.Error("store: background work failed; it is tried again", "err", err)
+		}
+	}
+}
+
+// flushed notes the end of a flush: after one that went well the next failure is news.
+func (f *failures) flushed(i pebble.FlushInfo) {
+	if i.Err == nil {
+		f.last.Store(nil)
+	}
 }
 
 // logger passes Pebble's lines on. Its chatter about compactions is for

@@ -88,8 +88,9 @@ func (d *fullDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
 // A commit that the disk may have no room for is not begun, and can be tried
 // again: Pebble does not survive the end of the disk.
 func TestFullDisk(t *testing.T) {
-	disk := &fullDisk{FS: vfs.NewMem(), free: 1 << 20}
+	disk := &fullDisk{FS: vfs.NewMem(), free: 1 << 30}
 	s := open(t, disk)
+	disk.free = 1 << 20
 	b := s.NewBatch()
 	if err := errors.Join(b.Set([]byte("a"), []byte("1")), s.Commit(b)); !errors.Is(err, projector.ErrFull) {
 		t.Fatalf("commit to a full disk: %v, want ErrFull", err)
