@@ -54,7 +54,6 @@ type Source struct {
 	lastMessage events.Message
 	list        []events.Message
 	pending     uint64
-	gaps        uint64
 }
 
 // New returns a source that connects when it is first read.
@@ -132,13 +131,13 @@ func (s *Source) next(ctx context.Context) (projector.Messages, error) {
 }
 
 // note remembers the last message and reports sequences that are missing in
-// the middle. Someone deleted them; there is nothing to read instead.
+// the middle, or at the beginning when everything is read. Someone deleted them; there
+// is nothing to read instead.
 func (s *Source) note() {
 	expect := s.last.Seq + 1
 	for i := range s.list {
-		if seq := s.list[i].Seq; seq != expect && s.last.Seq != 0 {
-			s.gaps++
-			s.o.Log.Warn("messages are missing in the log; they were deleted, or had a Nats-TTL", "stream", s.o.Stream, "from", expect, "before", seq)
+		if seq := s.list[i].Seq; seq != expect && (s.last.Seq != 0 || s.o.From == 0) {
+			s.o.Log.Error("messages are missing in the log; they were deleted, or had a Nats-TTL", "stream", s.o.Stream, "from", expect, "before", seq)
 		}
 		expect = s.list[i].Seq + 1
 		s.last.Seq = s.list[i].Seq
