@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -99,12 +100,16 @@ func (l *natsLog) Bounds(ctx context.Context) (first, last uint64, err error) {
 	return max(state.FirstSeq, 1), state.LastSeq, nil
 }
 
+// latest is the last instant in ms that the broker can count in ns, in the year 2262.
+// Beyond it, and before the first that it can, it would take a time for another one.
+const latest = math.MaxInt64/int64(time.Millisecond) - 1
+
 // SeqAt implements Log. A consumer that starts at a time stands before the first
 // message that it would deliver, so one question tells, and nothing is delivered.
 // Halving the sequences would be a dozen questions, and each may hit a gap.
 func (l *natsLog) SeqAt(ctx context.Context, at int64) (uint64, error) {
 	// The broker counts in ns, and all of its millisecond is at or before at.
-	after := time.UnixMilli(at + 1)
+	after := time.UnixMilli(min(max(at, 0), latest) + 1)
 	c, err := l.js.CreateConsumer(ctx, events.Stream, jetstream.ConsumerConfig{
 		DeliverPolicy:     jetstream.DeliverByStartTimePolicy,
 		OptStartTime:      &after,
