@@ -12,69 +12,72 @@ import (
 	"github.com/quotashare/quotashare/projector/memstore"
 )
 
+// harms are what no fold does to a store, and what may be so all the same.
+var harms = []struct {
+	name string
+	harm func(store projector.Store, b projector.Batch) error
+	want error
+}{
+	{"another version", func(store projector.Store, b projector.Batch) error {
+		v, _, err := store.Get([]byte("p"), nil)
+		v[0]++
+		return errors.Join(err, b.Set([]byte("p"), v))
+	}, projector.ErrVersion},
+	{"no position", func(_ projector.Store, b projector.Batch) error { return b.Delete([]byte("p")) }, projector.ErrCorrupt},
+	{"a commit less", meterRecord("k\x01", []byte{2}), projector.ErrCorrupt},
+	{"a commit more", func(_ projector.Store, b projector.Batch) error { return b.Merge([]byte("k\x00"), []byte{1}) }, projector.ErrCorrupt},
+	{"no commits", func(_ projector.Store, b projector.Batch) error {
+		return b.DeleteRange([]byte("k"), []byte("l"))
+	}, projector.ErrCorrupt},
+	{"commits that are no number", meterRecord("k\x00", []byte{1, 1}), projector.ErrCorrupt},
+	{"an id less", func(_ projector.Store, b projector.Batch) error {
+		return b.Delete([]byte("i\x01\x00\x00\x00\x01"))
+	}, projector.ErrCorrupt},
+	{"a counter of nobody", func(_ projector.Store, b projector.Batch) error {
+		return b.Set([]byte("c\x00\x00\x00\x09\x00\x00\x00\x00\x01"), make([]byte, 16))
+	}, projector.ErrCorrupt},
+	{"a counter cut short", func(_ projector.Store, b projector.Batch) error {
+		return b.Set([]byte("c\x00\x00\x00\x01\x00\x00\x00\x00\x01"), make([]byte, 15))
+	}, projector.ErrCorrupt},
+	{"a position cut short", func(_ projector.Store, b projector.Batch) error {
+		return b.Set([]byte("p"), []byte{projector.RulesVersion, 1, 0})
+	}, projector.ErrCorrupt},
+	{"a provider of no id", func(_ projector.Store, b projector.Batch) error {
+		return b.Set([]byte("n\x00\x00\x00\x01"), []byte{99, 0})
+	}, projector.ErrCorrupt},
+	{"a meter of nobody", meterRecord("M\x00\x00\x00\x09\x01\x00\x00\x00\x00", head(1)), projector.ErrCorrupt},
+	{"a meter of no window", meterRecord("M\x00\x00\x00\x01\x06\x00\x00\x00\x00", head(1)), projector.ErrCorrupt},
+	{"a meter of no scope", meterRecord("M\x00\x00\x00\x01\x01\x00\x00\x00\x09", head(1)), projector.ErrCorrupt},
+	{"a meter that read nothing", meterRecord("M\x00\x00\x00\x01\x02\x00\x00\x00\x00", head(0)), projector.ErrCorrupt},
+	{"a meter cut short", meterRecord("M\x00\x00\x00\x01\x01\x00\x00\x00\x00", head(1)[:9]), projector.ErrCorrupt},
+	{"a meter's key cut short", meterRecord("M\x00\x00\x00\x01\x01\x00\x00\x00", head(1)), projector.ErrCorrupt},
+	{"a row of no meter", meterRecord(row(1, 0, 0, 1, 1), used3), projector.ErrCorrupt},
+	{"a row with a scope", meterRecord(row(1, 1, 1, 1, 1), used3), projector.ErrCorrupt},
+	{"a row of another cycle", meterRecord(row(1, 1, 0, 3, 1), used3), projector.ErrCorrupt},
+	{"a row of no key", meterRecord(row(1, 1, 0, 1, 0), used3), projector.ErrCorrupt},
+	{"a row of an unknown key", meterRecord(row(1, 1, 0, 1, 9), used3), projector.ErrCorrupt},
+	{"a row cut short", meterRecord(row(1, 1, 0, 1, 2), used3[:2]), projector.ErrCorrupt},
+	{"a row as there may be", meterRecord(row(1, 1, 0, 1, 2), used3), nil},
+	{"an id of tomorrow", meterRecord("d\x00\x00\x50\xee\x00\x00", nil), projector.ErrCorrupt},
+	{"an id of its day", meterRecord("d\x00\x00\x50\xed\x00\x00", nil), nil},
+	{"a request settled in an hour to come", meterRecord("S\x00\x07\x96\x50\x00\x00", nil), projector.ErrCorrupt},
+	{"a request settled in its hour", meterRecord("S\x00\x07\x96\x4f\x00\x00", nil), nil},
+	{"an entry cut short", meterRecord("S\x00\x07\x96\x4f\x00\x00", make([]byte, 19)), projector.ErrCorrupt},
+	{"a wait of no pool", waitRecord("q", nil), projector.ErrCorrupt},
+	{"a wait in no order", waitRecord("p", nil), projector.ErrCorrupt},
+	{"a wait as there may be", waitRecord("p", lane(0, 1, 1)), nil},
+	{"credits of another pool", meterRecord("Rp", lane(0, 2, 0)), projector.ErrCorrupt},
+	{"credits that do not sum to 0", meterRecord("Rp", lane(2, 1, 0)), projector.ErrCorrupt},
+	{"credits of no pool", meterRecord("Rq", lane(0, 1, 0)), projector.ErrCorrupt},
+	{"an order of nobody", meterRecord("Rp", lane(0, 1, 1)), projector.ErrCorrupt},
+	{"credits as there may be", meterRecord("Rp", lane(0, 1, 0)), nil},
+	{"half a pool", func(_ projector.Store, b projector.Batch) error { return b.Set([]byte("ox"), []byte(`1{"name"`)) }, projector.ErrCorrupt},
+}
+
 // TestStoresOfOtherMakingAreRefused: another version, half a store, or a
 // record that no fold wrote.
 func TestStoresOfOtherMakingAreRefused(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		harm func(store projector.Store, b projector.Batch) error
-		want error
-	}{
-		{"another version", func(store projector.Store, b projector.Batch) error {
-			v, _, err := store.Get([]byte("p"), nil)
-			v[0]++
-			return errors.Join(err, b.Set([]byte("p"), v))
-		}, projector.ErrVersion},
-		{"no position", func(_ projector.Store, b projector.Batch) error { return b.Delete([]byte("p")) }, projector.ErrCorrupt},
-		{"a commit less", meterRecord("k\x01", []byte{2}), projector.ErrCorrupt},
-		{"a commit more", func(_ projector.Store, b projector.Batch) error { return b.Merge([]byte("k\x00"), []byte{1}) }, projector.ErrCorrupt},
-		{"no commits", func(_ projector.Store, b projector.Batch) error {
-			return b.DeleteRange([]byte("k"), []byte("l"))
-		}, projector.ErrCorrupt},
-		{"commits that are no number", meterRecord("k\x00", []byte{1, 1}), projector.ErrCorrupt},
-		{"an id less", func(_ projector.Store, b projector.Batch) error {
-			return b.Delete([]byte("i\x01\x00\x00\x00\x01"))
-		}, projector.ErrCorrupt},
-		{"a counter of nobody", func(_ projector.Store, b projector.Batch) error {
-			return b.Set([]byte("c\x00\x00\x00\x09\x00\x00\x00\x00\x01"), make([]byte, 16))
-		}, projector.ErrCorrupt},
-		{"a counter cut short", func(_ projector.Store, b projector.Batch) error {
-			return b.Set([]byte("c\x00\x00\x00\x01\x00\x00\x00\x00\x01"), make([]byte, 15))
-		}, projector.ErrCorrupt},
-		{"a position cut short", func(_ projector.Store, b projector.Batch) error {
-			return b.Set([]byte("p"), []byte{projector.RulesVersion, 1, 0})
-		}, projector.ErrCorrupt},
-		{"a provider of no id", func(_ projector.Store, b projector.Batch) error {
-			return b.Set([]byte("n\x00\x00\x00\x01"), []byte{99, 0})
-		}, projector.ErrCorrupt},
-		{"a meter of nobody", meterRecord("M\x00\x00\x00\x09\x01\x00\x00\x00\x00", head(1)), projector.ErrCorrupt},
-		{"a meter of no window", meterRecord("M\x00\x00\x00\x01\x06\x00\x00\x00\x00", head(1)), projector.ErrCorrupt},
-		{"a meter of no scope", meterRecord("M\x00\x00\x00\x01\x01\x00\x00\x00\x09", head(1)), projector.ErrCorrupt},
-		{"a meter that read nothing", meterRecord("M\x00\x00\x00\x01\x02\x00\x00\x00\x00", head(0)), projector.ErrCorrupt},
-		{"a meter cut short", meterRecord("M\x00\x00\x00\x01\x01\x00\x00\x00\x00", head(1)[:9]), projector.ErrCorrupt},
-		{"a meter's key cut short", meterRecord("M\x00\x00\x00\x01\x01\x00\x00\x00", head(1)), projector.ErrCorrupt},
-		{"a row of no meter", meterRecord(row(1, 0, 0, 1, 1), used3), projector.ErrCorrupt},
-		{"a row with a scope", meterRecord(row(1, 1, 1, 1, 1), used3), projector.ErrCorrupt},
-		{"a row of another cycle", meterRecord(row(1, 1, 0, 3, 1), used3), projector.ErrCorrupt},
-		{"a row of no key", meterRecord(row(1, 1, 0, 1, 0), used3), projector.ErrCorrupt},
-		{"a row of an unknown key", meterRecord(row(1, 1, 0, 1, 9), used3), projector.ErrCorrupt},
-		{"a row cut short", meterRecord(row(1, 1, 0, 1, 2), used3[:2]), projector.ErrCorrupt},
-		{"a row as there may be", meterRecord(row(1, 1, 0, 1, 2), used3), nil},
-		{"an id of tomorrow", meterRecord("d\x00\x00\x50\xee\x00\x00", nil), projector.ErrCorrupt},
-		{"an id of its day", meterRecord("d\x00\x00\x50\xed\x00\x00", nil), nil},
-		{"a request settled in an hour to come", meterRecord("S\x00\x07\x96\x50\x00\x00", nil), projector.ErrCorrupt},
-		{"a request settled in its hour", meterRecord("S\x00\x07\x96\x4f\x00\x00", nil), nil},
-		{"an entry cut short", meterRecord("S\x00\x07\x96\x4f\x00\x00", make([]byte, 19)), projector.ErrCorrupt},
-		{"a wait of no pool", waitRecord("q", nil), projector.ErrCorrupt},
-		{"a wait in no order", waitRecord("p", nil), projector.ErrCorrupt},
-		{"a wait as there may be", waitRecord("p", lane(0, 1, 1)), nil},
-		{"credits of another pool", meterRecord("Rp", lane(0, 2, 0)), projector.ErrCorrupt},
-		{"credits that do not sum to 0", meterRecord("Rp", lane(2, 1, 0)), projector.ErrCorrupt},
-		{"credits of no pool", meterRecord("Rq", lane(0, 1, 0)), projector.ErrCorrupt},
-		{"an order of nobody", meterRecord("Rp", lane(0, 1, 1)), projector.ErrCorrupt},
-		{"credits as there may be", meterRecord("Rp", lane(0, 1, 0)), nil},
-		{"half a pool", func(_ projector.Store, b projector.Batch) error { return b.Set([]byte("ox"), []byte(`1{"name"`)) }, projector.ErrCorrupt},
-	} {
+	for _, c := range harms {
 		t.Run(c.name, func(t *testing.T) {
 			store := smallStore(t)
 			b := store.NewBatch()
