@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -169,6 +170,13 @@ func TestSeqAtIsTheLastMessageOfTheMillisecond(t *testing.T) {
 				want = m.Seq
 			}
 		}
+		if got, err := r.log.SeqAt(t.Context(), at); got != want || err != nil {
+			t.Errorf("at %d: %d, %v, want %d", at, got, err, want)
+		}
+	}
+	for at, want := range map[int64]uint64{
+		math.MinInt64: 0, -30_000_000_000_000: 0, -1: 0, 9_999_999_999_999: end, 16_725_225_600_000: end, math.MaxInt64: end,
+	} {
 		if got, err := r.log.SeqAt(t.Context(), at); got != want || err != nil {
 			t.Errorf("at %d: %d, %v, want %d", at, got, err, want)
 		}

@@ -50,6 +50,9 @@ func resultOf(p *replay.Point) string {
 	case p.Damage != nil:
 		return "DAMAGED"
 	case !p.Differs():
+		if !p.Proved() {
+			return fmt.Sprintf("equal, and the log lacks %d of the messages %d to %d", p.Missing.Count, p.Missing.First, p.Missing.Last)
+		}
 		return "equal"
 	case !p.Proved():
 		return fmt.Sprintf("unknown: the log lacks %d of the messages %d to %d", p.Missing.Count, p.Missing.First, p.Missing.Last)
