@@ -34,6 +34,8 @@ func results(d *Digests) (list []string) {
 		p := &d.Points[i]
 		how := "equal"
 		switch {
+		case p.Damage != nil && p.Differs():
+			how = "damaged, and differs"
 		case p.Damage != nil && errors.Is(p.Damage, snapshots.ErrDamaged):
 			how = "damaged"
 		case p.Damage != nil:
@@ -73,6 +75,25 @@ func TestADamagedSnapshotIsNoEqualOne(t *testing.T) {
 	d = r.digests(DigestOptions{Options: Options{Start: LocalStart(dir)}, Live: live})
 	if x := d.Diverged; x == nil || x.From != 1 || x.Of != OfLive {
 		t.Errorf("%+v", x)
+	}
+}
+
+// TestADamagedSnapshotDoesNotTakeOver where the log lacks messages.
+func TestADamagedSnapshotDoesNotTakeOver(t *testing.T) {
+	r := newRig(t)
+	list := r.everything()
+	path := t.TempDir()
+	dir := snapdir.New(snapdir.Options{Dir: path})
+	for _, at := range []int{10, 20} {
+		r.snapshot(dir, list[:at])
+	}
+	r.damage(path, 10, 200)
+	s, err := r.js.Stream(t.Context(), "QUOTA")
+	r.must(err)
+	r.must(s.DeleteMsg(t.Context(), 4))
+	d := r.digests(DigestOptions{Options: Options{Start: LocalStart(dir)}, At: []uint64{25}})
+	if got := fmt.Sprint(results(d)); got != "[10 snapshot damaged 20 snapshot equal 25  equal]" || d.Began != 20 || d.Unread != nil {
+		t.Errorf("%s, began at %d, unread %d", got, d.Began, d.Unread)
 	}
 }
 
