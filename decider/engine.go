@@ -207,6 +207,7 @@ func (e *Engine) project(ctx context.Context) (err error) {
 	state.Locals, state.OnJudged = &e.locals, e.waiters.tell
 	source, err := jetsource.New(jetsource.Options{
 		Conn: e.o.Conn, Stream: events.Stream, After: state.Position(), PurgeAge: e.o.PurgeAge, Log: e.o.Log,
+		OnMissing: func(n uint64) { e.metrics.missing.Add(float64(n)) },
 	})
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ type Metrics struct {
 	degraded *prometheus.CounterVec
 	refused  prometheus.Counter
 	rebuilds prometheus.Counter
+	missing  prometheus.Counter
 	holds    *holdMetrics
 
 	// byReason has the counters of answers by what was judged, so that one is
@@ -40,6 +41,9 @@ func newMetrics(e *Engine) *Metrics {
 		}),
 		rebuilds: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quotashare_rebuilds_total", Help: "Times the state was given up and rebuilt from the log.",
+		}),
+		missing: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quotashare_messages_missing_total", Help: "Messages that the log did not have where they were to be folded: the state lacks them.",
 		}),
 		holds: newHoldMetrics(),
 	}
@@ -93,6 +97,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.refused.Collect(ch)
 	m.engine.due.written.Collect(ch)
 	m.rebuilds.Collect(ch)
+	m.missing.Collect(ch)
 	m.engine.snapshots.figures.collect(ch, m.engine.now())
 	m.engine.retention.collectMetrics(ch)
 	m.engine.shared.collect(ch)

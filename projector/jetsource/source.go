@@ -40,7 +40,9 @@ type Options struct {
 	// PurgeAge is the age below which the stream forgets nothing. A last
 	// message that is gone although it is younger means another stream.
 	PurgeAge time.Duration
-	Log      *slog.Logger
+	// OnMissing, when set, is told how many messages are not where they were expected.
+	OnMissing func(n uint64)
+	Log       *slog.Logger
 }
 
 // Source is a projector.Source over a stream. It is used by one goroutine.
@@ -137,6 +139,9 @@ func (s *Source) note() {
 	expect := s.last.Seq + 1
 	for i := range s.list {
 		if seq := s.list[i].Seq; seq != expect && (s.last.Seq != 0 || s.o.From == 0) {
+			if s.o.OnMissing != nil {
+				s.o.OnMissing(seq - expect)
+			}
 			s.o.Log.Error("messages are missing in the log; they were deleted, or had a Nats-TTL", "stream", s.o.Stream, "from", expect, "before", seq)
 		}
 		expect = s.list[i].Seq + 1
