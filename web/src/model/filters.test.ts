@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import type { Rejected } from "../api/types";
+import { decisionFilter, merged, narrowed, withFilter } from "./filters";
+
+const now = Date.parse("2026-09-21T14:00:00Z");
+
+test("a filter is set, changed and taken away", () => {
+  expect(withFilter({ key: "ann" }, "pool", "team")).toEqual({ key: "ann", pool: "team" });
+  expect(withFilter({ key: "ann", pool: "team" }, "key", "")).toEqual({ pool: "team" });
+});
+
+test("the address becomes a question", () =>
+  expect(decisionFilter({ key: "ann", connection: "kimi-1", pool: "team", decision: "would-block", reason: "cap-absolute", span: "day" }, now)).toEqual({
+    apiKeyId: "ann", connectionId: "kimi-1", poolId: "team", decision: "would-block", reason: "cap-absolute", from: "2026-09-20T14:00:00.000Z",
+  }));
+
+test("what the address has wrong asks nothing", () => expect(decisionFilter({ decision: "maybe", reason: "", span: "aeon", x: "y" }, now)).toEqual({}));
+
+test("rows that come again are the newer ones, and there once", () => {
+  const row = (id: string, n: number) => ({ id, n });
+  expect(merged([row("c", 1), row("b", 2)], [row("b", 1), row("a", 1)], ({ id }) => id)).toEqual([row("c", 1), row("b", 2), row("a", 1)]);
+});
+
+test("rejected events are narrowed by reason and text", () => {
+  const row = (reason: Rejected["reason"], subject: string, message: string): Rejected => ({ seq: 1, index: 0, subject, reason, message, time: "", headers: {}, data: "" });
+  const rows = [row("invalid", "quota.events.kimi", "apiKeyId is missing"), row("undecodable", "quota.events.glm", "is no JSON")];
+  expect(narrowed(rows, {})).toEqual(rows);
+  expect(narrowed(rows, { reason: "undecodable" })).toEqual([rows[1]]);
+  expect(narrowed(rows, { text: " APIKEYID " })).toEqual([rows[0]]);
+  expect(narrowed(rows, { text: "glm", reason: "invalid" })).toEqual([]);
+});
