@@ -71,6 +71,14 @@ describe("calls", () => {
     expect(await api.log.keys()).toHaveLength(1);
   });
 
+  test("send a reason of any alphabet as its bytes in UTF-8", async () => {
+    const { api, sent } = engine(json({ pool: { id: "p" } }));
+    await api.pools.patch("p", { name: "Team" }, { reason: "für Łukasz" });
+    const header = (sent[0]?.headers as Record<string, string>)["X-Quota-Reason"] ?? "";
+    expect(new TextDecoder().decode(Uint8Array.from(header, (c) => c.charCodeAt(0)))).toBe("für Łukasz");
+    expect(() => new Headers({ "X-Quota-Reason": header })).not.toThrow();
+  });
+
   test("say which revision they change, who and why", async () => {
     const { api, sent } = engine(json({ pool: { id: "p" } }));
     await api.pools.patch("p/1", { name: "Team" }, { revision: 0, actor: "nina", reason: "new name" });

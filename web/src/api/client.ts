@@ -39,9 +39,14 @@ const pageSize = 1000;
 function headers({ revision, actor, reason }: Write): Record<string, string> {
   return {
     ...(revision === undefined ? {} : { "If-Match": `"${revision}"` }),
-    ...(actor ? { "X-Quota-Actor": actor } : {}),
-    ...(reason ? { "X-Quota-Reason": reason } : {}),
+    ...(actor ? { "X-Quota-Actor": bytes(actor) } : {}),
+    ...(reason ? { "X-Quota-Reason": bytes(reason) } : {}),
   };
+}
+
+/** A header is made of bytes, each written as one character: those of the text in UTF-8, which the engine reads. */
+function bytes(text: string): string {
+  return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
 }
 
 /** Every row of a paged list. Rows that come or go meanwhile may be missed, or be there twice. */

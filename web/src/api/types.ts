@@ -102,7 +102,8 @@ export interface NewPool {
   rule?: Rule;
   reserve?: number;
   onDegraded?: OnDegraded;
-  connections: { connectionId: string; weight?: number; maxConcurrent?: number }[];
+  /** Numbers may be sent as text: so what somebody typed is judged by the engine alone. */
+  connections: { connectionId: string; weight?: Amount; maxConcurrent?: Amount }[];
   allocations?: NewAllocation[];
   modelCaps?: ModelCap[];
 }
