@@ -1,6 +1,7 @@
 package decider
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/quotashare/quotashare/projector"
@@ -144,22 +146,37 @@ func TestOneDoesTheSharedWork(t *testing.T) {
 	}
 }
 
-// alone is the shared work of an engine that does none of it by itself.
-func alone(t *testing.T, r *running) *sharedWork {
+// alone is an engine that does no shared work by itself, as another program has the
+// lease, and its part in it, which does what it is told.
+func alone(t *testing.T, nc *nats.Conn) (*running, *sharedWork) {
 	t.Helper()
-	r.o.SnapshotKeep = 2
-	s, err := newSharedWork(r.Engine, 0)
-	r.must(err)
-	r.snapshots.shared = nil
-	r.shared = s
-	return s
+	held, done := make(chan error, 1), make(chan error, 1)
+	another, err := lease.New(lease.Options{
+		Conn: nc, Name: "another", Replicas: func(context.Context) (int, error) { return 1, nil },
+		OnChange: func(has bool) {
+			if has {
+				held <- nil
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { done <- another.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	came(t, held, "the lease")
+	r := start(t, nc, t.TempDir()+"/state", sharing)
+	return r, r.shared
 }
 
 // What was stored last stays, as many as are kept.
 func TestTheLastAreKeptInTheBroker(t *testing.T) {
 	nc := startLog(t, t.TempDir())
-	r := start(t, nc, t.TempDir()+"/state", keeping)
-	s := alone(t, r)
+	r, s := alone(t, nc)
 	var want []uint64
 	for range 4 {
 		r.usage(2)
@@ -178,8 +195,7 @@ func TestTheLastAreKeptInTheBroker(t *testing.T) {
 // way, and go as others do.
 func TestSnapshotsOfAnotherLogGo(t *testing.T) {
 	nc := startLog(t, t.TempDir())
-	r := start(t, nc, t.TempDir()+"/state", keeping)
-	s := alone(t, r)
+	r, s := alone(t, nc)
 	for seq := range uint64(2) {
 		h := snapshots.Header{Rules: projector.RulesVersion, Seq: 1000 + seq, Time: r.now(), LogTime: r.now() + 1e9}
 		_, err := r.snapshots.dir.Save(h, func(func(key, value []byte) error) error { return nil })
@@ -281,8 +297,7 @@ func (r *running) breakObject(seq uint64) {
 // on, and with room the broker has one again.
 func TestNoRoomInTheBroker(t *testing.T) {
 	nc := startLog(t, t.TempDir())
-	r := start(t, nc, t.TempDir()+"/state", keeping)
-	s := alone(t, r)
+	r, s := alone(t, nc)
 	fill(t, r.Engine, 1)
 	for range 2 {
 		r.usage(2)

@@ -92,6 +92,14 @@ type routers struct {
 	*rush
 	inFlight, most atomic.Int64
 	slowest        atomic.Int64 // ms, of an answer
+	killed         atomic.Int64 // when a decider was, epoch ms
+}
+
+// isLost reports whether a question that was asked then may have gone to the decider
+// that was killed: until the broker knows, it is given questions that nobody answers.
+func (c *routers) isLost(asked time.Time) bool {
+	killed := c.killed.Load()
+	return killed != 0 && asked.UnixMilli() < killed+1_000
 }
 
 // routeWait is how long a question of the routers waits for room.
@@ -110,7 +118,7 @@ func (c *routers) call(nc *nats.Conn, request string) {
 		m, err := nc.RequestWithContext(ctx, "quota.route", []byte(text(c.t, q)))
 		cancel()
 		switch {
-		case errors.Is(err, context.Canceled):
+		case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded) && c.isLost(began):
 			c.mu.Lock()
 			c.again++
 			c.mu.Unlock()
@@ -172,6 +180,7 @@ func TestAKilledDeciderLosesNoWaiter(t *testing.T) {
 	}
 	c.await(callers)
 	dies.kill()
+	c.killed.Store(time.Now().UnixMilli())
 	c.next()
 	c.done.Wait()
 	c.lost()
