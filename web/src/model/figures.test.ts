@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import type { Amount } from "../api/json";
+import type { KeyUse, Pool, Usage, UsedDimension } from "../api/types";
+import { figures, uses } from "./figures";
+
+const key = (apiKeyId: string, consumed: Amount, fairShare: Amount | null, borrowing = false, allocation: string | null = apiKeyId): KeyUse =>
+  ({ apiKeyId, allocation, consumed, fairShare, borrowing }) as KeyUse;
+const dim = (usedPercent: Amount | null, perKey: KeyUse[] = []): UsedDimension => ({ limit: usedPercent === null ? null : 100, usedPercent, perKey }) as UsedDimension;
+const pool = (id: string, ...keys: string[]): Pool => ({ id, allocations: keys.map((apiKeyId) => ({ apiKeyId })) }) as Pool;
+const usage = (...dimensions: UsedDimension[]): Usage => ({ dimensions }) as Usage;
+
+test("keys are counted once, and an unknown limit is no part of the average", () => {
+  const all = [
+    { pool: pool("a", "ann", "bob", "*"), usage: usage(dim(10), dim(null), dim("132.5")) },
+    { pool: pool("b", "ann"), usage: usage(dim(0)) },
+    { pool: pool("c"), usage: null },
+  ];
+  expect(figures(all)).toEqual({ pools: 3, keys: 2, averageUse: "47.5", knownLimits: 3, borrowing: 0 });
+});
+
+test("nothing is the average of nothing", () => {
+  expect(figures([{ pool: pool("a"), usage: usage(dim(null)) }])).toMatchObject({ averageUse: null, knownLimits: 0 });
+});
+
+test("a key that borrows twice in a pool borrows once, and everyone else is one", () => {
+  const perKey = [key("ann", 9, 5, true), key("*", 9, 5, true), key("eve", 9, 5, true, "*"), key("bob", 1, 5)];
+  expect(figures([{ pool: pool("a"), usage: usage(dim(10, perKey), dim(20, perKey)) }, { pool: pool("b"), usage: usage(dim(10, perKey)) }]).borrowing).toBe(4);
+});
+
+test("who has most of its share comes first, by the tightest limit", () => {
+  const loose = dim(10, [key("ann", 1, 100)]);
+  const tight = dim(80, [key("ann", 10, 20), key("bob", 30, 20), key("cat", 0, 20), key("eve", 5, null, false, null), key("dan", 1, 0)]);
+  const found = uses([{ pool: pool("a"), usage: usage(loose, tight) }, { pool: pool("b"), usage: usage(dim(null, [key("fay", 1, null)])) }]);
+  expect(found.map((use) => [use.key.apiKeyId, use.dimension === tight])).toEqual([["dan", true], ["bob", true], ["ann", true]]);
+});

@@ -1,0 +1,68 @@
+/** The figures above all pools. */
+import type { Amount } from "../api/json";
+import type { KeyUse, Pool, UsedDimension } from "../api/types";
+import { compare, decimal, digits, percentOf, roughly, sum } from "../words/decimal";
+import type { Known } from "./blocked";
+import { tightest } from "./health";
+
+export interface Figures {
+  readonly pools: number;
+  /** Different keys with an allocation of their own. */
+  readonly keys: number;
+  /** The mean of the used percentages over all known limits; null when none is known. */
+  readonly averageUse: string | null;
+  readonly knownLimits: number;
+  /** Keys of a pool that have more than their share of something. */
+  readonly borrowing: number;
+}
+
+export function figures(all: readonly Known[]): Figures {
+  const dimensions = all.flatMap(({ usage }) => usage?.dimensions ?? []);
+  const used = dimensions.map((d) => d.usedPercent).filter((p) => p !== null);
+  const keys = all.flatMap(({ pool }) => pool.allocations.map((a) => a.apiKeyId)).filter((id) => id !== "*");
+  return {
+    pools: all.length,
+    keys: new Set(keys).size,
+    averageUse: mean(used),
+    knownLimits: used.length,
+    borrowing: all.reduce((n, { usage }) => n + borrowers(usage?.dimensions ?? []).size, 0),
+  };
+}
+
+/** Cut off behind six decimals; null of nothing. */
+function mean(amounts: readonly Amount[]): string | null {
+  if (amounts.length === 0) return null;
+  const total = decimal(sum(amounts));
+  // percentOf divides and multiplies by 100: two places fewer make up for that.
+  return percentOf(digits({ ...total, scale: total.scale + 2 }), amounts.length, 6);
+}
+
+const ownRow = (key: KeyUse): boolean => key.allocation !== "*" || key.apiKeyId === "*";
+
+/** The keys that have more than their share of some dimension. */
+export function borrowers(dimensions: readonly UsedDimension[]): Set<string> {
+  return new Set(dimensions.flatMap((d) => d.perKey.filter((key) => key.borrowing && ownRow(key)).map((key) => key.apiKeyId)));
+}
+
+/** What one key has of one dimension of one pool. */
+export interface Use {
+  readonly pool: Pool;
+  readonly dimension: UsedDimension;
+  readonly key: KeyUse;
+}
+
+/** How many times its share a key has: for order alone. */
+function times({ key }: Use): number {
+  return key.fairShare === null || compare(key.fairShare, 0) === 0 ? Infinity : roughly(key.consumed) / roughly(key.fairShare);
+}
+
+/** Who has used something, by the dimension of its pool that is nearest to its limit; who has most of its share first. */
+export function uses(all: readonly Known[]): Use[] {
+  return all
+    .flatMap(({ pool, usage }) => {
+      const dimension = usage && tightest(usage);
+      if (!dimension || dimension.limit === null) return [];
+      return dimension.perKey.filter((key) => ownRow(key) && compare(key.consumed, 0) > 0 && key.fairShare !== null).map((key) => ({ pool, dimension, key }));
+    })
+    .sort((a, b) => times(b) - times(a));
+}

@@ -1,0 +1,57 @@
+import { describe, expect, test } from "vitest";
+import type { Amount } from "../api/json";
+import type { ConnectionUse, Pool, Signal, Usage, UsedDimension } from "../api/types";
+import { lasting, lastingOf, projection, rolling } from "./lasting";
+
+const noon = Date.parse("2026-09-21T12:00:00.000Z");
+const at = (minutes: number): string => new Date(noon + minutes * 60_000).toISOString();
+
+/** A five-hour window, of which half is over at noon. */
+const signal = (change: Partial<Signal>): Signal => ({
+  connectionId: "a", window: "5h", usedPercent: 50, resetAt: at(150), observedAt: at(0),
+  attributed: null, unattributed: null, drift: null, signal: "fresh", ...change,
+});
+
+describe("a window of an account", () => {
+  test.each<[string, Partial<Signal>, object]>([
+    ["lasts just so", {}, { kind: "lasts" }],
+    ["is short", { usedPercent: 60 }, { kind: "short", at: noon + 100 * 60_000 }],
+    ["is gone", { usedPercent: 100 }, { kind: "gone" }],
+    ["is more than gone", { usedPercent: "132.5" }, { kind: "gone" }],
+    ["was not used", { usedPercent: 0, observedAt: at(-150) }, { kind: "lasts" }],
+    ["has hardly begun when it is told of", { usedPercent: 3, observedAt: at(-145) }, { kind: "early" }],
+    ["has begun long ago, and was told of at its beginning", { usedPercent: 3, observedAt: at(-144) }, { kind: "short", at: noon + 50 * 60_000 }],
+  ])("that %s", (_, change, want) => expect(lastingOf("p", signal(change), noon)?.outcome).toEqual(want));
+
+  test.each<[Partial<Signal>]>([[{ window: "rate" }], [{ signal: "none" }], [{ usedPercent: null }], [{ resetAt: null }]])("%o says nothing", (change) =>
+    expect(lastingOf("p", signal(change), noon)).toBeNull(),
+  );
+
+  test.each([[0, "50"], [1, "50.3"], [150, "100"], [200, "100"], [-150, "0"], [-151, "0"]])("at minute %i %s % of it is over", (minute, elapsed) =>
+    expect(lastingOf("p", signal({}), noon + minute * 60_000)?.elapsed).toBe(elapsed),
+  );
+
+  test("is told in the order of need", () => {
+    const used = (connectionId: string, usedPercent: Amount): Signal => signal({ connectionId, usedPercent });
+    const signals = [used("idle", 2), used("near", 49), used("soon", 90), used("gone", 100), used("later", 60), signal({ connectionId: "new", usedPercent: 1, observedAt: at(-149) })];
+    const pool = { id: "p" } as Pool;
+    expect(lasting([{ pool, usage: { signals } as Usage }, { pool, usage: null }], noon).map((row) => row.connectionId)).toEqual(["gone", "soon", "later", "near", "idle", "new"]);
+  });
+});
+
+const dim = (change: Partial<UsedDimension>): UsedDimension =>
+  ({ unit: "requests", window: "hourly", limit: 100, consumedTotal: 10, usedPercent: 10, perConnection: [], burnRate: { perSecond: 1, timeToExhaustionMs: 90_000 }, ...change }) as UsedDimension;
+
+test("limits of our own are told the fullest first, those that are not known not at all", () => {
+  const dimensions = [dim({ usedPercent: "9.5" }), dim({ unit: "percent" }), dim({ limit: null, usedPercent: null }), dim({ usedPercent: 132 })];
+  expect(rolling([{ pool: { id: "p", name: "P" } as Pool, usage: { dimensions } as Usage }]).map((r) => r.dimension.usedPercent)).toEqual([132, "9.5"]);
+});
+
+test.each<[string, Partial<UsedDimension>, object]>([
+  ["ends", {}, { kind: "ends", at: noon + 90_000 }],
+  ["is given anew before", { perConnection: [{ resetAt: at(60) }, { resetAt: at(1.5) }] as ConnectionUse[] }, { kind: "reset", at: noon + 90_000 }],
+  ["ends before it is given anew", { perConnection: [{ resetAt: at(60) }, { resetAt: null }] as ConnectionUse[] }, { kind: "ends", at: noon + 90_000 }],
+  ["is used up, whatever its rate", { consumedTotal: 100, burnRate: { perSecond: 0, timeToExhaustionMs: null } }, { kind: "used-up" }],
+  ["has no rate", { burnRate: { perSecond: 0, timeToExhaustionMs: null } }, { kind: "no-data" }],
+  ["has no limit", { limit: null, burnRate: { perSecond: 1, timeToExhaustionMs: null } }, { kind: "no-limit" }],
+])("a dimension that %s", (_, change, want) => expect(projection(dim(change), noon)).toEqual(want));
