@@ -3,7 +3,7 @@ import type { Unit } from "../api/types";
 import { useSession } from "../state/session";
 import { amount, exactAmount, figure, short } from "../words/amount";
 import { percent } from "../words/percent";
-import { fullInstant, instant, moment, relative, until } from "../words/time";
+import { exactMoment, fullInstant, instant, moment, relative, until } from "../words/time";
 
 interface AmountProps {
   of: Value | null;
@@ -26,8 +26,8 @@ export function Percent({ value, of, unknown }: { value: Value | null; of: strin
 interface WhenProps {
   /** A time of the API; null is said as unknown. */
   at: string | null;
-  /** since: "4 min ago"; until: "in 2 h 10 min (16:15)"; at: "14:05". */
-  as?: "since" | "until" | "at";
+  /** since: "4 min ago"; until: "in 2 h 10 min (16:15)"; at: "14:05"; clock: "14:05:09". */
+  as?: "since" | "until" | "at" | "clock";
   unknown?: string;
 }
 
@@ -36,7 +36,7 @@ export function When({ at, as = "since", unknown = "not known" }: WhenProps) {
   const now = useSession().store.now.value;
   if (at === null) return <span>{unknown}</span>;
   const ms = instant(at);
-  const text = { since: relative, until, at: moment }[as](ms, now);
+  const text = { since: relative, until, at: moment, clock: exactMoment }[as](ms, now);
   return (
     <time class="nowrap" dateTime={at} title={fullInstant(ms)}>
       {text}

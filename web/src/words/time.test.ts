@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { nbsp } from "./amount";
-import { about, clock, duration, fullInstant, instant, moment, relative, until } from "./time";
+import { about, clock, duration, exactMoment, fullInstant, instant, moment, relative, until } from "./time";
 
 const plain = (text: string): string => text.replaceAll(nbsp, " ");
 
@@ -35,6 +35,11 @@ test.each([
 
 test("until says how long and when", () => {
   expect(plain(until(now + 8_100_000, now, "UTC"))).toBe("in 2 h 15 min (16:15)");
+});
+
+test("an exact moment tells the day and the seconds", () => {
+  expect(exactMoment(instant("2026-09-21T14:05:09Z"), now, "UTC")).toBe("14:05:09");
+  expect(exactMoment(instant("2026-09-20T23:59:58Z"), now, "UTC")).toBe("yesterday 23:59:58");
 });
 
 test("a clock has seconds, and midnight is 00", () => {

@@ -99,6 +99,12 @@ export function moment(at: number, now: number, zone?: Zone): string {
   return `${date} ${shortClock(at, zone)}`;
 }
 
+/** As moment, with seconds: "14:05:09", "yesterday 14:05:09". */
+export function exactMoment(at: number, now: number, zone?: Zone): string {
+  const short = shortClock(at, zone);
+  return moment(at, now, zone).slice(0, -short.length) + clock(at, zone);
+}
+
 /** Everything about an instant, for where there is room: "21 September 2026, 14:00:00.000 UTC". */
 export function fullInstant(at: number): string {
   const date = shown(at, "UTC", { day: "numeric", month: "long", year: "numeric" });

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { aborted } from "../api/call";
 import { ApiError, unreachable } from "../api/error";
 
-export interface Asked<T> {
+export interface Answered<T> {
   /** The newest answer; it stays while the next is on its way, so that nothing jumps. null before the first. */
   readonly answer: T | null;
   /** Why there is no newer one. */
@@ -17,8 +17,8 @@ type Ask<T> = (signal: AbortSignal) => Promise<T>;
  * asked before and is not answered yet is given up. Without `ask` nothing is
  * asked, and what was answered is forgotten.
  */
-export function useAsked<T>(ask: Ask<T> | null, of: string): Asked<T> {
-  const [asked, setAsked] = useState<Asked<T>>({ answer: null, error: null, busy: ask !== null });
+export function useAnswer<T>(ask: Ask<T> | null, of: string): Answered<T> {
+  const [asked, setAsked] = useState<Answered<T>>({ answer: null, error: null, busy: ask !== null });
   useEffect(() => {
     if (!ask) return setAsked({ answer: null, error: null, busy: false });
     const abort = new AbortController();
