@@ -38,7 +38,12 @@ export function PoolCard({ pool }: { pool: Pool }) {
 
 const several = (dimensions: readonly UsedDimension[]): boolean => dimensions.length > 1;
 
-/** "kimi · 2 connections · 3 keys". */
+/** How many connections are named: of more, one only wants to know how many. */
+const named = 3;
+
+/** "kimi · kimi-berlin, kimi-lisbon · 3 allocations". */
 function about(pool: Pool): string {
-  return [pool.provider, count(pool.connectionIds.length, "connection"), count(pool.allocations.length, "allocation")].join(" · ");
+  const ids = pool.connectionIds;
+  const connections = ids.length <= named ? ids.join(", ") : count(ids.length, "connection");
+  return [pool.provider, connections, count(pool.allocations.length, "allocation")].join(" · ");
 }

@@ -5,8 +5,11 @@ import { Empty } from "../../parts/empty";
 import { ErrorNotice } from "../../parts/notice";
 import { Waiting } from "../../parts/waiting";
 import { useSession } from "../../state/session";
+import { Answers } from "./answers";
 import { PoolCard } from "./card";
+import { Intro } from "./intro";
 import { Legend } from "./legend";
+import { Summary } from "./summary";
 import "./pools.css";
 
 /** All pools: who uses what of which account. */
@@ -22,10 +25,13 @@ export function PoolsPage() {
         </ButtonLink>
       }
     >
+      <Intro />
       {pools.value === null && (trouble.value ? <ErrorNotice title="The pools could not be read" error={trouble.value} /> : <Waiting label="The pools are being read" />)}
       {pools.value?.length === 0 && <NoPools />}
       {pools.value && pools.value.length > 0 && (
         <>
+          <Answers />
+          <Summary />
           <Legend />
           <ul class="cards">
             {pools.value.map((pool) => (

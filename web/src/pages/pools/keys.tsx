@@ -4,6 +4,7 @@ import { Swatch } from "../../parts/bar";
 import { Amount } from "../../parts/figures";
 import { useSession } from "../../state/session";
 import { count } from "../../words/amount";
+import { keyName } from "../../words/keys";
 import { portion } from "../../words/percent";
 import { dimensionName } from "../../words/terms";
 import { verdict } from "../../words/verdict";
@@ -43,16 +44,13 @@ export function KeyList({ pool, usage, dimension: d, hues, several }: Props) {
 /** Keys that share the allocation of everyone else are in its row already. */
 const counted = (key: KeyUse): boolean => key.allocation !== "*" || key.apiKeyId === "*";
 
-/** "everyone else" is what "*" stands for. */
-const nameOf = (key: KeyUse): string => (key.apiKeyId === "*" ? "everyone else" : key.apiKeyId);
-
 function KeyRow({ of, d, hue, verdict: v }: { of: KeyUse; d: UsedDimension; hue: number; verdict: KeyVerdict | undefined }) {
   const minute = useSession().store.minute.value;
   const said = v && verdict(v, minute);
   return (
     <li class="key-row">
       <Swatch hue={hue} />
-      <span class="key-name">{nameOf(of)}</span>
+      <span class="key-name">{keyName(of.apiKeyId)}</span>
       <span class="key-used">
         <Amount of={of.consumed} unit={d.unit} as={d.unit === "percent" ? "full" : "short"} />
       </span>

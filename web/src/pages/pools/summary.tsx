@@ -1,0 +1,62 @@
+import type { ComponentChildren } from "preact";
+import { href } from "../../app/route";
+import { figures } from "../../model/figures";
+import { Percent } from "../../parts/figures";
+import { useAsked } from "../../state/asked";
+import { useSession } from "../../state/session";
+import { count } from "../../words/amount";
+import { grouped } from "../../words/decimal";
+import { hour, minute } from "../../words/time";
+
+/** All pools in five figures. */
+export function Summary() {
+  const f = figures(useSession().store.all.value);
+  return (
+    <dl class="figures">
+      <Figure title="Pools">{grouped(String(f.pools))}</Figure>
+      <Figure title="Keys with a share" small="each counted once">
+        {grouped(String(f.keys))}
+      </Figure>
+      <Figure title="Average use" small={`of ${count(f.knownLimits, "known limit")}`}>
+        <Percent value={f.averageUse} of="their limits" unknown="no limit known" />
+      </Figure>
+      <Figure title="Borrowing now" small="above their share of something">
+        {count(f.borrowing, "key")}
+      </Figure>
+      <BlockedLately />
+    </dl>
+  );
+}
+
+function Figure({ title, small, children }: { title: string; small?: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <div class="card figure">
+      <dt>{title}</dt>
+      <dd>
+        <span class="figure-value">{children}</span>
+        <span class="figure-small">{small}</span>
+      </dd>
+    </div>
+  );
+}
+
+/** How many rows are asked for: each stands for many blocks. */
+const rows = 1000;
+
+/** Asked for anew when another block was heard of, and every minute, because blocks grow old. */
+function BlockedLately() {
+  const { api, store } = useSession();
+  const newest = store.blocks.value[0];
+  const lately = useAsked(
+    newest ? newest.decisionId : "",
+    () => api.answers.list({ decision: "block", from: new Date(store.now.peek() - hour).toISOString(), limit: rows }),
+    minute,
+  ).value;
+  const blocked = lately?.decisions.reduce((n, d) => n + d.count, 0) ?? 0;
+  const most = lately?.next === undefined ? "" : "at least ";
+  return (
+    <Figure title="Blocked in the last hour" small={<a href={href("decisions", "", { decision: "block" })}>All decisions</a>}>
+      {lately === null ? "not known yet" : most + count(blocked, "request")}
+    </Figure>
+  );
+}
