@@ -116,6 +116,7 @@ func TestARealEngineIsAsItsDocumentSays(t *testing.T) {
 	a.configure()
 	a.use()
 	a.look()
+	a.audit()
 	a.watch()
 	a.remove()
 	for _, operation := range doc.Unasked() {
@@ -232,6 +233,34 @@ func (a *asker) look() {
 	a.ask(400, "GET", "/api/quota/decisions?limit=many", "")
 	a.ask(404, "GET", "/api/quota/pools/nobody/history", "")
 	a.ask(404, "GET", "/api/quota/nothing", "")
+}
+
+// audit asks why answers were what they were, and what others would have been.
+func (a *asker) audit() {
+	a.ask(201, "POST", "/api/quota/snapshots", "")
+	a.ask(200, "GET", "/api/quota/snapshots", "")
+	const explain = "/api/quota/explain"
+	var page struct{ Decisions []struct{ DecisionID string } }
+	decode(a.t, a.mustCall("GET", "/api/quota/decisions?apiKeyId=bob&decision=block&limit=1", ""), &page)
+	if len(page.Decisions) != 1 {
+		a.t.Fatalf("%d blocks of bob are recorded, want the one of the suspended key", len(page.Decisions))
+	}
+	a.ask(200, "GET", explain+"?top=3&decisionId="+page.Decisions[0].DecisionID, "")
+	at := fmt.Sprint("&at=", soon())
+	for _, question := range []string{
+		"connectionId=kimi-1&model=k2&estimate.requests=1&estimate.tokens=9&estimate.usd=0.01&estimate.percent=1&requestId=r-2&reserve=true",
+		"pool=old&reserve=true",
+	} {
+		a.ask(200, "GET", explain+"?apiKeyId=alice&"+question+at, "")
+	}
+	a.ask(200, "GET", explain+"?apiKeyId=yan&connectionId=astray&seq=1", "")
+	a.ask(400, "GET", explain+"?apiKeyId=yan&connectionId=astray", "")
+	a.ask(400, "GET", explain+"?apiKeyId=yan&route=qtSd/old/codex/k2&candidates=astray&seq=1", "")
+	a.ask(404, "GET", explain+"?decisionId=nobody-1", "")
+	const whatIf = "/api/quota/whatif"
+	a.ask(200, "POST", whatIf, `{"withoutPools":["a/b c"],"plans":[{"connectionId":"kimi-2"}],"from":{"seq":1}}`)
+	a.ask(200, "POST", whatIf, `{"settings":{"saturationThreshold":0.9}}`)
+	a.ask(400, "POST", whatIf, `{"withoutPools":[],"until":1}`)
 }
 
 func hourAgo() string { return fmt.Sprint(soon() - 3_600_000) }

@@ -23,7 +23,7 @@ func recordedDecisions() []questions.Record {
 	held.Estimate = quota.Amounts{1000, 1500, 250_000_000, 2_500_000}
 	return []questions.Record{
 		{Time: 1_700_000_003_000, Index: 2, Count: 3, DecisionIDs: []string{"p1-3", "p1-4", "p1-6"}, ConnectionID: "k-1", PoolID: "team", Process: "p1", Question: held, Reply: block},
-		{Time: 1_700_000_002_000, Index: questions.FromView, Count: 1, ConnectionID: "k-2", PoolID: "team", Process: "p1", Question: questions.Question{APIKeyID: "bob", Pool: "team", MaxWaitMs: -1}, Reply: would},
+		{Time: 1_700_000_002_000, Index: questions.FromView, Local: true, Count: 1, ConnectionID: "k-2", PoolID: "team", Process: "p1", Question: questions.Question{APIKeyID: "bob", Pool: "team", MaxWaitMs: -1}, Reply: would},
 		{Time: 1_700_000_001_000, Index: questions.FromView, Count: 1, ConnectionID: "kimi-1", Process: "p1", Question: questions.Question{APIKeyID: "carol", ConnectionID: "kimi-1", MaxWaitMs: -1}, Reply: allow},
 	}
 }
