@@ -33,7 +33,7 @@ describe("bar", () => {
 
   test("shares and marks are on the same scale", () => {
     const b = bar(busy, hues);
-    expect(b.shares.map((s) => [s.id, s.from, s.size])).toEqual([["ann", 0, 0.5], ["bob", 0.5, 0.3]]);
+    expect(b.shares.map((s) => [s.id, s.from, s.size])).toEqual([["ann", 0, 0.5], ["bob", 0.5, 0.3], ["others", 0.8, expect.closeTo(0.2)]]);
     expect(b.marks).toEqual([{ kind: "threshold", amount: 500, at: 0.5 }, { kind: "limit", amount: 1000, at: 1 }]);
     expect([b.over, b.known]).toEqual([false, true]);
   });

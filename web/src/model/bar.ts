@@ -66,6 +66,7 @@ export function bar(d: UsedDimension, hues: ReadonlyMap<string, number>): BarMod
 
   const shares = rowOf(whole);
   for (const key of listed(d)) shares.add(key.apiKeyId, "key", key.fairShare ?? 0, hues.get(key.apiKeyId) ?? 0);
+  shares.add("others", "others", d.perKey.find((key) => key.apiKeyId === "*")?.fairShare ?? 0, -1);
   return { segments: row.segments, shares: shares.segments, marks: marks(d, whole), over, known: d.limit !== null };
 }
 

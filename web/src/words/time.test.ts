@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { nbsp } from "./amount";
-import { about, clock, duration, exactMoment, fullInstant, instant, moment, relative, until } from "./time";
+import { about, axisInstant, clock, duration, exactMoment, fullInstant, instant, moment, relative, until } from "./time";
 
 const plain = (text: string): string => text.replaceAll(nbsp, " ");
 
@@ -48,4 +48,9 @@ test("a clock has seconds, and midnight is 00", () => {
 
 test("in full an instant is in UTC, to the millisecond", () => {
   expect(fullInstant(instant("2026-09-21T14:00:00.007Z"))).toBe("21 September 2026, 14:00:00.007 UTC");
+});
+
+test("an axis names hours, or days when it is long", () => {
+  const at = Date.parse("2026-09-21T14:05:00Z");
+  expect([axisInstant(at, 172_800_000, "UTC"), axisInstant(at, 172_800_001, "UTC")]).toEqual(["14:05", "21 Sept"]);
 });

@@ -105,6 +105,11 @@ export function exactMoment(at: number, now: number, zone?: Zone): string {
   return moment(at, now, zone).slice(0, -short.length) + clock(at, zone);
 }
 
+/** "14:05" under an axis that spans up to two days, else "21 Sep". */
+export function axisInstant(at: number, span: number, zone?: Zone): string {
+  return span <= 2 * day ? shortClock(at, zone) : shown(at, zone, { day: "numeric", month: "short" });
+}
+
 /** Everything about an instant, for where there is room: "21 September 2026, 14:00:00.000 UTC". */
 export function fullInstant(at: number): string {
   const date = shown(at, "UTC", { day: "numeric", month: "long", year: "numeric" });

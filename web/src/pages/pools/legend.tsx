@@ -1,6 +1,7 @@
 /** What the parts of a bar mean. */
 const meanings = {
   part: "used by a key",
+  others: "by keys without a share of their own",
   share: "its fair share",
   threshold: "shares count from here on",
   limit: "the limit",
