@@ -1,0 +1,91 @@
+/** The stretch of history that a slider runs over, and what happened on it. */
+import type { ExplainQuestion, RecordedDecision } from "../api/answers";
+import { day, hour, instant, second } from "../words/time";
+
+export interface Stretch {
+  readonly from: number;
+  readonly to: number;
+  /** How far one step of the slider goes, in milliseconds. */
+  readonly step: number;
+}
+
+export const lengths: Readonly<Record<string, number>> = { hour, "6h": 6 * hour, day, week: 7 * day, fortnight: 14 * day };
+
+/** How many steps a slider has at most: more than any screen has points for it. */
+const steps = 3_600;
+
+/** A stretch of so many milliseconds that has the instant: up to now if it can, else around it. */
+export function stretchOf(at: number, now: number, ms: number): Stretch {
+  const to = at > now - ms ? Math.max(at, now) : at + ms / 2;
+  return { from: to - ms, to, step: Math.max(second, Math.floor(ms / steps)) };
+}
+
+/** The shortest length, from the usual one on, that reaches back to the instant; the longest when none does. */
+export function lengthFor(at: number, now: number): string {
+  const usual = Object.entries(lengths).slice(1);
+  return usual.find(([, ms]) => now - at < ms)?.[0] ?? "fortnight";
+}
+
+export interface Cell {
+  /** Where it stands, 0 to 1. */
+  readonly place: number;
+  readonly blocked: number;
+  readonly wouldBlock: number;
+  readonly allowed: number;
+}
+
+/** What was answered along the stretch, in so many cells; those with nothing are left out. */
+export function cells(rows: readonly RecordedDecision[], { from, to }: Stretch, n: number): Cell[] {
+  const found = new Map<number, Cell>();
+  for (const row of rows) {
+    const place = Math.floor(((instant(row.time) - from) / (to - from)) * n);
+    if (place < 0 || place >= n) continue;
+    const before = found.get(place) ?? { place: place / n, blocked: 0, wouldBlock: 0, allowed: 0 };
+    found.set(place, { ...before, [kindOf(row)]: before[kindOf(row)] + row.count });
+  }
+  return [...found.values()].sort((a, b) => a.place - b.place);
+}
+
+function kindOf({ reply }: RecordedDecision): "blocked" | "wouldBlock" | "allowed" {
+  if (reply.decision === "block") return "blocked";
+  return reply.wouldBlock ? "wouldBlock" : "allowed";
+}
+
+/** The nearest recorded decision before the instant, and the nearest behind it; null where there is none. */
+export function neighbours(rows: readonly RecordedDecision[], at: number): { before: RecordedDecision | null; behind: RecordedDecision | null } {
+  let before: RecordedDecision | null = null;
+  let behind: RecordedDecision | null = null;
+  for (const row of rows) {
+    const time = instant(row.time);
+    if (time < at && (!before || time > instant(before.time))) before = row;
+    if (time > at && (!behind || time < instant(behind.time))) behind = row;
+  }
+  return { before, behind };
+}
+
+/** The question that an address asks, null while it lacks something. At is "" for now. */
+export function questionOf(query: Readonly<Record<string, string>>, now: number): ExplainQuestion | null {
+  const { decision, key, connection, pool, model, at } = query;
+  if (decision) return { decisionId: decision };
+  if (!key || !(connection || pool)) return null;
+  return {
+    apiKeyId: key,
+    ...(connection ? { connectionId: connection } : { pool: pool as string }),
+    ...(model ? { model } : {}),
+    at: new Date(instantOf(at) ?? now).toISOString(),
+  };
+}
+
+/** The instant that an address or a field names; null for none. */
+export function instantOf(text: string | undefined): number | null {
+  if (!text) return null;
+  const ms = /^\d+$/.test(text) ? Number(text) : Date.parse(text);
+  return Number.isFinite(ms) && Math.abs(ms) <= 8.64e15 ? ms : null;
+}
+
+/** "2026-09-21T14:05:09" in the zone of the reader, as a field for date and time wants it. */
+export function localInput(at: number): string {
+  const d = new Date(at);
+  const two = (n: number): string => String(n).padStart(2, "0");
+  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}T${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`;
+}

@@ -1,0 +1,89 @@
+import type { ExplainedEvent, ExplainedLine, Explanation } from "../../api/answers";
+import { allocationOf, counted, unexplained } from "../../model/arithmetic";
+import { Button } from "../../parts/button";
+import { Amount, When } from "../../parts/figures";
+import { Notice } from "../../parts/notice";
+import { type Column, Table } from "../../parts/table";
+import { count, exactAmount, exactly } from "../../words/amount";
+import { compare } from "../../words/decimal";
+import { percentFigure } from "../../words/percent";
+import { dimensionName, dimensionTitle } from "../../words/terms";
+
+/** The events that the consumption consists of, line by line. */
+export function Consumption({ of: e, onMore }: { of: Explanation; onMore: (() => void) | null }) {
+  if (e.consumption.length === 0) return null;
+  return (
+    <section class="why-part">
+      <h2>The events behind it</h2>
+      {e.consumption.map((line) => (
+        <Line key={`${line.unit}/${line.window}/${line.model ?? ""}`} of={line} e={e} onMore={onMore} />
+      ))}
+    </section>
+  );
+}
+
+/** Whose events these are: keys without an allocation of their own are counted together. */
+function whose({ question, rules }: Explanation): string {
+  return allocationOf(rules.pool, question.apiKeyId)?.apiKeyId === "*" ? "All keys without a share of their own" : question.apiKeyId;
+}
+
+function Line({ of: line, e, onMore }: { of: ExplainedLine; e: Explanation; onMore: (() => void) | null }) {
+  const rest = unexplained(line);
+  const used = exactAmount(line.consumed ?? line.found, line.unit);
+  return (
+    <section class="card why-line">
+      <h3>{line.model === undefined ? dimensionTitle(line) : `${dimensionTitle(line)} with ${line.model}`}</h3>
+      <p>
+        {`${whose(e)} used ${used} since `}
+        <When at={line.from} as="clock" />
+        {`: ${count(line.events, "event")} found, which together count ${exactAmount(line.found, line.unit)}.`}
+      </p>
+      {compare(rest, 0) > 0 && <Notice tone="warn" title={`The log does not have the events of ${exactAmount(rest, line.unit)} any more`} />}
+      {line.top.length > 0 && <Table caption={`Events of ${dimensionName(line)}, the heaviest first`} columns={columns(line)} rows={line.top} rowKey={(event) => `${event.seq}/${event.index}`} />}
+      {line.top.length < line.events && (
+        <p>
+          {`${count(line.events - line.top.length, "more event")}. `}
+          {onMore && <Button onClick={onMore}>Show more events</Button>}
+        </p>
+      )}
+      <ByKey of={line} asking={e.question.apiKeyId} />
+    </section>
+  );
+}
+
+/** A provider that counts in percent does not say what one request took of it. */
+function partOf(event: ExplainedEvent): string {
+  const part = counted(event.cost, event.weight);
+  return part === null ? "" : `${percentFigure(part)} of its cost`;
+}
+
+function columns({ unit }: ExplainedLine): readonly Column<ExplainedEvent>[] {
+  return [
+    { id: "time", title: "Time", cell: (event) => <When at={event.time} as="clock" /> },
+    { id: "weight", title: "Counts", right: true, compare: (a, b) => compare(a.weight, b.weight), cell: (event) => <span title={partOf(event)}>{exactly(event.weight, unit)}</span> },
+    { id: "cost", title: "Cost", right: true, compare: (a, b) => compare(a.cost, b.cost), cell: (event) => exactly(event.cost, unit) },
+    { id: "key", title: "Key", cell: (event) => <span class="break">{event.apiKeyId}</span> },
+    { id: "connection", title: "Connection", cell: (event) => <span class="break">{event.connectionId}</span> },
+    { id: "model", title: "Model", cell: (event) => event.model ?? <span class="faint">not said</span> },
+    { id: "request", title: "Request", cell: (event) => <span class="break">{event.requestId ?? <span class="faint">not said</span>}</span> },
+    { id: "what", title: "What", cell: (event) => (event.type === "quota.adjustment" ? `correction: ${event.reason ?? ""}` : "usage") },
+    { id: "place", title: "Place in the log", right: true, cell: (event) => <span title={event.id}>{`${event.seq}, ${event.index}`}</span> },
+  ];
+}
+
+/** What everybody used of the same, the most first. */
+function ByKey({ of: line, asking }: { of: ExplainedLine; asking: string }) {
+  if (line.keys.length === 0) return null;
+  return (
+    <dl class="by-key" aria-label={`Who used how much of ${dimensionName(line)}`}>
+      {line.keys.map((key) => (
+        <div key={key.apiKeyId} class={key.apiKeyId === asking ? "asking" : undefined}>
+          <dt class="break">{key.apiKeyId}</dt>
+          <dd>
+            <Amount of={key.consumed} unit={line.unit} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
