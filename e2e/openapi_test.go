@@ -249,7 +249,7 @@ func (a *asker) audit() {
 	at := fmt.Sprint("&at=", soon())
 	for _, question := range []string{
 		"connectionId=kimi-1&model=k2&estimate.requests=1&estimate.tokens=9&estimate.usd=0.01&estimate.percent=1&requestId=r-2&reserve=true",
-		"pool=old&reserve=true",
+		"pool=old&reserve=true", "route=qtSd/a%252Fb%2520c/kimi/k2", "candidates=kimi-1&candidates=astray&model=k2",
 	} {
 		a.ask(200, "GET", explain+"?apiKeyId=alice&"+question+at, "")
 	}

@@ -19,12 +19,14 @@ func recordedDecisions() []questions.Record {
 	would := block
 	would.DecisionID, would.Allow, would.WouldBlock, would.HTTPStatus, would.Message, would.Degraded = "p1-2", true, true, 200, "", nil
 	allow := questions.Reply{DecisionID: "p1-1", Allow: true, Reason: "no-pool", ScoreFactor: quota.RatioOne, HTTPStatus: 200, AsOf: questions.AsOf{Seq: 7, Time: 1_700_000_001_000}}
+	allow.RequestID, allow.ConnectionID = "r-9", "kimi-1"
+	routed := questions.Question{APIKeyID: "carol", Candidates: []questions.Candidate{{ConnectionID: "kimi-1", Score: quota.RatioOne / 2, HasScore: true}}, RequestID: "r-9", Reserve: true, MaxWaitMs: -1}
 	held := questions.Question{APIKeyID: "alice", ConnectionID: "k-1", Model: "k2", Explain: true, RequestID: "r-1", Reserve: true, LeaseMs: 60_000, MaxWaitMs: 100, MinSeq: 8}
 	held.Estimate = quota.Amounts{1000, 1500, 250_000_000, 2_500_000}
 	return []questions.Record{
 		{Time: 1_700_000_003_000, Index: 2, Count: 3, DecisionIDs: []string{"p1-3", "p1-4", "p1-6"}, ConnectionID: "k-1", PoolID: "team", Process: "p1", Question: held, Reply: block},
 		{Time: 1_700_000_002_000, Index: questions.FromView, Local: true, Count: 1, ConnectionID: "k-2", PoolID: "team", Process: "p1", Question: questions.Question{APIKeyID: "bob", Pool: "team", MaxWaitMs: -1}, Reply: would},
-		{Time: 1_700_000_001_000, Index: questions.FromView, Count: 1, ConnectionID: "kimi-1", Process: "p1", Question: questions.Question{APIKeyID: "carol", ConnectionID: "kimi-1", MaxWaitMs: -1}, Reply: allow},
+		{Time: 1_700_000_001_000, Index: questions.FromView, Count: 1, ConnectionID: "kimi-1", Process: "p1", Question: routed, Reply: allow},
 	}
 }
 
