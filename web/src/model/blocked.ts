@@ -1,5 +1,6 @@
 /** Who is blocked now, and what for. */
 import type { Binding, Blocked, KeyVerdict, Pool, Usage } from "../api/types";
+import { ownRow } from "./keys";
 
 /** A pool with its usage, as the store has them. */
 export interface Known {
@@ -15,9 +16,6 @@ export interface BlockedKey {
 }
 
 const stopped = (v: KeyVerdict): boolean => v.decision === "block" || v.wouldBlock === true;
-
-/** Keys that share the allocation of everyone else are judged together, in the row of "*". */
-const ownRow = (v: KeyVerdict): boolean => v.allocation !== "*" || v.apiKeyId === "*";
 
 /** Those that are really blocked come first, of them those that are free soonest; who waits for a person comes last. */
 function order(a: BlockedKey, b: BlockedKey): number {

@@ -4,6 +4,7 @@ import type { KeyUse, Pool, UsedDimension } from "../api/types";
 import { compare, decimal, digits, percentOf, roughly, sum } from "../words/decimal";
 import type { Known } from "./blocked";
 import { tightest } from "./health";
+import { ownRow } from "./keys";
 
 export interface Figures {
   readonly pools: number;
@@ -36,8 +37,6 @@ function mean(amounts: readonly Amount[]): string | null {
   // percentOf divides and multiplies by 100: two places fewer make up for that.
   return percentOf(digits({ ...total, scale: total.scale + 2 }), amounts.length, 6);
 }
-
-const ownRow = (key: KeyUse): boolean => key.allocation !== "*" || key.apiKeyId === "*";
 
 /** The keys that have more than their share of some dimension. */
 export function borrowers(dimensions: readonly UsedDimension[]): Set<string> {

@@ -1,13 +1,126 @@
+import { useState } from "preact/hooks";
+import type { PageProps } from "../../app/pages";
+import type { Pool, Usage, UsedDimension } from "../../api/types";
 import { Page } from "../../app/page";
+import { href } from "../../app/route";
+import { huesOf } from "../../model/bar";
+import { health, tightest } from "../../model/health";
+import { ButtonLink } from "../../parts/button";
+import { Choice } from "../../parts/field";
 import { Empty } from "../../parts/empty";
+import { ErrorNotice, Notice } from "../../parts/notice";
+import { Waiting } from "../../parts/waiting";
+import { useSession } from "../../state/session";
+import { dimensionTitle, modeMeaning, modeName, ruleMeaning } from "../../words/terms";
+import { DimensionUse } from "../pools/dimension";
+import { Legend } from "../pools/legend";
+import "../pools/pools.css";
+import { BurnRate } from "./burn";
+import { Connections } from "./connections";
+import { FirstSteps } from "./first";
+import { Past } from "./past";
+import "./pool.css";
+import { Allocations, Borrowers } from "./shares";
 
 /** One pool in full. */
-export function PoolPage() {
+export function PoolPage({ id }: PageProps) {
+  const { pools, trouble } = useSession().store;
+  const pool = pools.value?.find((known) => known.id === id);
+  if (pool) return <Known pool={pool} />;
   return (
     <Page title="Pool">
-      <Empty title="Not here yet">
-        <p>The API has it already: see /api/openapi.json.</p>
-      </Empty>
+      {pools.value !== null && <NoSuchPool id={id} />}
+      {pools.value === null && (trouble.value ? <ErrorNotice title="The pools could not be read" error={trouble.value} /> : <Waiting label="The pool is being read" />)}
     </Page>
+  );
+}
+
+function NoSuchPool({ id }: { id: string }) {
+  return (
+    <Empty title={`There is no pool ${id}`} actions={<ButtonLink href={href("pools")}>All pools</ButtonLink>}>
+      <p>It may have been deleted.</p>
+    </Empty>
+  );
+}
+
+function Known({ pool }: { pool: Pool }) {
+  const usage = useSession().store.usage(pool.id).value;
+  const state = health(pool, usage);
+  return (
+    <Page
+      title={pool.name}
+      lead={`${pool.provider}. ${modeName(pool.mode)}: ${modeMeaning(pool.mode)}; ${ruleMeaning(pool.rule)}.`}
+      actions={
+        <>
+          <ButtonLink href={href("why", "", { connection: pool.connectionIds[0] ?? "" })}>Why?</ButtonLink>
+          <ButtonLink href={href("whatif", pool.id)}>What if?</ButtonLink>
+          <ButtonLink kind="primary" href={href("edit", pool.id)}>
+            Edit
+          </ButtonLink>
+        </>
+      }
+    >
+      <Notice tone={state.tone} title={state.text}>
+        <p>{state.means}</p>
+      </Notice>
+      <FirstSteps pool={pool} usage={usage} />
+      {usage === null ? <Waiting label="The numbers are being read" /> : <Numbers pool={pool} usage={usage} />}
+    </Page>
+  );
+}
+
+const idOf = (d: UsedDimension): string => `${d.unit}/${d.window}`;
+
+/** Everything that is counted in one of the dimensions, of which one is chosen. */
+function Numbers({ pool, usage }: { pool: Pool; usage: Usage }) {
+  const [chosen, setChosen] = useState<string | null>(null);
+  const hues = huesOf(pool.allocations.filter((a) => a.apiKeyId !== "*").map((a) => a.apiKeyId));
+  // Not the tightest of now: the page would turn to another while somebody reads.
+  const [first] = useState(() => tightest(usage));
+  const d = usage.dimensions.find((one) => idOf(one) === (chosen ?? (first && idOf(first)))) ?? usage.dimensions[0];
+  return (
+    <>
+      {usage.dimensions.length > 1 && d && (
+        <Choice
+          label="What is counted"
+          value={idOf(d)}
+          options={usage.dimensions.map((one) => ({ value: idOf(one), text: dimensionTitle(one) }))}
+          onChange={setChosen}
+        />
+      )}
+      {d ? <Counted pool={pool} usage={usage} dimension={d} hues={hues} /> : <NoDimension pool={pool} />}
+      <Connections pool={pool} usage={usage} />
+    </>
+  );
+}
+
+function NoDimension({ pool }: { pool: Pool }) {
+  return (
+    <Empty title="Nothing is counted" actions={<ButtonLink href={href("plans", pool.connectionIds[0] ?? "")}>To its plan</ButtonLink>}>
+      <p>No plan says what these connections may use, so there is nothing to compare with.</p>
+    </Empty>
+  );
+}
+
+export interface CountedProps {
+  pool: Pool;
+  usage: Usage;
+  dimension: UsedDimension;
+  hues: ReadonlyMap<string, number>;
+}
+
+function Counted(props: CountedProps) {
+  const { dimension: d, hues } = props;
+  return (
+    <>
+      <div class="card pool-bar">
+        <DimensionUse dimension={d} hues={hues} />
+        <Legend />
+      </div>
+      <Allocations {...props} />
+      <Borrowers {...props} />
+      <BurnRate {...props} key={`burn ${idOf(d)}`} />
+      <Past {...props} />
+    </>
   );
 }

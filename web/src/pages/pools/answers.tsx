@@ -73,7 +73,7 @@ function WhoIsBlocked() {
 }
 
 function BlockedRow({ of: { pool, verdict, binding } }: { of: BlockedKey }) {
-  const about: Record<string, string> = { pool: pool.id, key: verdict.apiKeyId };
+  const about = { key: verdict.apiKeyId, connection: pool.connectionIds[0] ?? "" };
   return (
     <li class="answer-row">
       <p class="answer-line">

@@ -1,5 +1,6 @@
 import type { KeyUse, KeyVerdict, Pool, Usage, UsedDimension } from "../../api/types";
 import { href } from "../../app/route";
+import { ownRow } from "../../model/keys";
 import { Swatch } from "../../parts/bar";
 import { Amount } from "../../parts/figures";
 import { useSession } from "../../state/session";
@@ -25,7 +26,7 @@ const shown = 6;
 /** Each key with what it has used, against its share, and whether it may go on. */
 export function KeyList({ pool, usage, dimension: d, hues, several }: Props) {
   const verdicts = new Map(usage.keys.map((key) => [key.apiKeyId, key]));
-  const keys = d.perKey.filter(counted);
+  const keys = d.perKey.filter(ownRow);
   const rows = keys.slice(0, shown);
   const more = keys.length - rows.length;
   return (
@@ -40,9 +41,6 @@ export function KeyList({ pool, usage, dimension: d, hues, several }: Props) {
     </div>
   );
 }
-
-/** Keys that share the allocation of everyone else are in its row already. */
-const counted = (key: KeyUse): boolean => key.allocation !== "*" || key.apiKeyId === "*";
 
 function KeyRow({ of, d, hue, verdict: v }: { of: KeyUse; d: UsedDimension; hue: number; verdict: KeyVerdict | undefined }) {
   const minute = useSession().store.minute.value;

@@ -1,0 +1,116 @@
+import { useMemo } from "preact/hooks";
+import type { History, UsedDimension } from "../../api/types";
+import { projection } from "../../model/lasting";
+import { averages, burnSpan, type Part, partsOf, type Parts } from "../../model/series";
+import { Chart, type Line, type Reading } from "../../parts/chart";
+import { useAsked } from "../../state/asked";
+import { useSession } from "../../state/session";
+import { amount, short } from "../../words/amount";
+import { roughly } from "../../words/decimal";
+import { projectionWords } from "../../words/outcome";
+import { rateWords } from "../../words/rate";
+import { dimensionName } from "../../words/terms";
+import { instant, minute, moment } from "../../words/time";
+import type { CountedProps } from "./index";
+import { hueOf, nameOf, tickAmount } from "./lines";
+import { Section } from "./shares";
+
+/** How fast each key and all together use it, and what that leads to. */
+export function BurnRate({ pool, usage, dimension: d, hues }: CountedProps) {
+  const { api, store } = useSession();
+  const history = useAsked(
+    `${pool.id} ${pool.revision}`,
+    (hangUp) => {
+      const { from, to } = burnSpan(store.now.peek());
+      return api.pools.history(pool.id, { from: String(from), to: String(to), step: minute }, hangUp);
+    },
+    minute,
+  ).value;
+  const now = store.minute.value;
+  return (
+    <Section title="Burn rate" lead={`How fast ${dimensionName(d)} are used: a moving average over the complete minutes of the last hour.`}>
+      <p class="burn-said">
+        Now {rateWords(d.burnRate.perSecond, d.unit)}. {projectionWords(projection(d, instant(usage.asOf.time)), now)}
+      </p>
+      <div class="card chart-card">{history ? <Rates history={history} d={d} hues={hues} /> : <div class="chart-place" />}</div>
+      <Ahead d={d} at={instant(usage.asOf.time)} />
+    </Section>
+  );
+}
+
+interface RatesProps {
+  history: History;
+  d: UsedDimension;
+  hues: ReadonlyMap<string, number>;
+}
+
+function Rates({ history, d, hues }: RatesProps) {
+  const parts = useMemo(() => partsOf(history, d.unit, [...hues.keys()]), [history, d.unit]);
+  const lines = useMemo(() => ratesOf(parts, hues), [parts]);
+  if (lines.every((line) => line.values.every((value) => value === null))) {
+    return <p class="chart-place soft">No data: an average takes two minutes with use in the last hour.</p>;
+  }
+  return (
+    <Chart
+      label={`Burn rate per minute, ${dimensionName(d)}`}
+      times={parts.times}
+      lines={lines}
+      tick={(value) => short(tickAmount(value), d.unit)}
+      title={(place) => (place === null ? "Moving average now" : `Used in the minute of ${moment(parts.times[place] ?? 0, parts.times.at(-1) ?? 0)}`)}
+      readings={(place) => rateReadings(parts, d, hues, place)}
+    />
+  );
+}
+
+/** The lines of the keys, and above all that of the total. */
+function ratesOf({ parts, total }: Parts, hues: ReadonlyMap<string, number>): Line[] {
+  const line = (part: Part): Line => ({ id: part.id, hue: hueOf(part.id, hues), values: averages(part.values) });
+  return [...parts.map(line), { id: "total", hue: "total", values: averages(total) }];
+}
+
+/** What the engine says now; of a minute, what was used in it. */
+function rateReadings({ parts, total }: Parts, d: UsedDimension, hues: ReadonlyMap<string, number>, place: number | null): Reading[] {
+  const rates = new Map(d.perKey.map((key) => [key.apiKeyId, key.burnRate.perSecond]));
+  const said = (id: string, values: Part["values"], rate: Part["values"][number] | undefined): Reading => ({
+    id, name: id === "total" ? "All together" : nameOf(id), hue: id === "total" ? "total" : hueOf(id, hues),
+    text: place !== null ? amount(values[place] ?? 0, d.unit) : rate === undefined ? "no data" : rateWords(rate, d.unit),
+  });
+  return [said("total", total, d.burnRate.perSecond), ...parts.map((part) => said(part.id, part.values, rates.get(part.id)))];
+}
+
+/** Two points are a line: from what is used now to where the rate leads. */
+function Ahead({ d, at }: { d: UsedDimension; at: number }) {
+  const p = projection(d, at);
+  const end = p.kind === "ends" || p.kind === "reset" ? p.at : null;
+  const drawn = useMemo(() => (end === null || d.limit === null ? null : aheadOf(d, at, end)), [d, at, end]);
+  if (!drawn || end === null) return null;
+  const readings: Reading[] = [
+    { id: "used", name: "Used now", hue: "total", text: amount(d.consumedTotal, d.unit) },
+    { id: "limit", name: "The limit", hue: "others", text: amount(d.limit, d.unit) },
+  ];
+  return (
+    <div class="card chart-card">
+      <h3>What that leads to</h3>
+      <Chart
+        label={`Projection of ${dimensionName(d)} to ${p.kind === "reset" ? "the reset" : "the limit"}`}
+        times={drawn.times}
+        lines={drawn.lines}
+        tick={(value) => short(tickAmount(value), d.unit)}
+        title={() => `From now until ${moment(end, at)}, ${p.kind === "reset" ? "when it starts anew" : "when it is used up"}`}
+        readings={() => readings}
+      />
+    </div>
+  );
+}
+
+function aheadOf(d: UsedDimension, at: number, end: number): { times: number[]; lines: Line[] } {
+  const [used, limit] = [roughly(d.consumedTotal), roughly(d.limit ?? 0)];
+  const then = used + (roughly(d.burnRate.perSecond) * (end - at)) / 1000;
+  return {
+    times: [at, end],
+    lines: [
+      { id: "limit", hue: "others", values: [limit, limit] },
+      { id: "used", hue: "total", values: [used, Math.min(then, limit)], dashed: true },
+    ],
+  };
+}
