@@ -158,3 +158,9 @@ export function capField(allocation: AllocationDraft, place: number, row: number
   const own = allocation.caps.filter((each) => each.window !== "every");
   return `allocations[${place}].caps[${own.findIndex((each) => each.row === row)}]`;
 }
+
+/** The fields that two revisions of a pool have otherwise. */
+export function differences(before: Pool, after: Pool): string[] {
+  const names = ["name", "provider", "mode", "rule", "reserve", "onDegraded", "connections", "allocations", "modelCaps"] as const;
+  return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+}

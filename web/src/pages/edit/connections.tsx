@@ -1,0 +1,58 @@
+import { useId } from "preact/hooks";
+import type { SeenConnection } from "../../api/types";
+import { appended, type ConnectionDraft, freshConnection, replaced, without } from "../../model/draft";
+import { Button } from "../../parts/button";
+import { Field } from "../../parts/field";
+import { Icon } from "../../parts/icon";
+import type { FormProps } from "./form";
+
+interface Props extends FormProps {
+  seen: readonly SeenConnection[];
+  poolId: string;
+}
+
+/** The accounts of the pool. The first says what is counted. */
+export function Connections({ draft, change, problem, seen, poolId }: Props) {
+  const id = useId();
+  const taken = new Set(draft.connections.map((c) => c.connectionId));
+  const free = seen.filter((c) => (c.poolId === null || c.poolId === poolId) && !taken.has(c.connectionId));
+  const set = (row: number, to: Partial<ConnectionDraft>): void => change({ connections: replaced(draft.connections, row, to) });
+  return (
+    <section class="card panel" aria-labelledby={`${id}-title`}>
+      <div>
+        <h2 id={`${id}-title`}>Accounts</h2>
+        <p class="soft">The connections whose limits are shared. The first says what is counted; the limits of all are added up.</p>
+      </div>
+      <datalist id={id}>
+        {free.map((c) => (
+          <option key={c.connectionId} value={c.connectionId} />
+        ))}
+      </datalist>
+      <ul class="rows">
+        {draft.connections.map((c, place) => (
+          <li key={c.row} class="row connection-row">
+            <Field label="Connection" problem={problem(`connections[${place}].connectionId`)}>
+              {(control) => <input {...control} class="input" list={id} value={c.connectionId} onInput={(e) => set(c.row, { connectionId: e.currentTarget.value })} autocomplete="off" />}
+            </Field>
+            <Field label="Turns" problem={problem(`connections[${place}].weight`)}>
+              {(control) => (
+                <input {...control} class="input figure" inputMode="numeric" placeholder="100" title="How often it is chosen, compared with the others" value={c.weight} onInput={(e) => set(c.row, { weight: e.currentTarget.value })} autocomplete="off" />
+              )}
+            </Field>
+            <Field label="At once" problem={problem(`connections[${place}].maxConcurrent`)}>
+              {(control) => (
+                <input {...control} class="input figure" inputMode="numeric" placeholder="no bound" title="How many requests may be under way at once" value={c.maxConcurrent} onInput={(e) => set(c.row, { maxConcurrent: e.currentTarget.value })} autocomplete="off" />
+              )}
+            </Field>
+            <Button kind="quiet" label={`Remove the connection ${c.connectionId}`} onClick={() => change({ connections: without(draft.connections, c.row) })}>
+              <Icon name="close" />
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <div class="panel-actions">
+        <Button onClick={() => change({ connections: appended(draft.connections, freshConnection) })}>Add a connection</Button>
+      </div>
+    </section>
+  );
+}
