@@ -7,6 +7,7 @@ import { render } from "preact";
 import { App } from "./app/app";
 import { followAddress } from "./app/route";
 import { followTheme } from "./app/theme";
+import { Migrator } from "./state/migration";
 import { newSession, SessionProvider } from "./state/session";
 
 followTheme();
@@ -18,11 +19,14 @@ document.addEventListener("visibilitychange", look);
 look();
 setInterval(() => session.store.tick(), 1000);
 
+const migrator = new Migrator(session, () => localStorage);
+migrator.start();
+
 const root = document.getElementById("app");
 if (root) {
   render(
     <SessionProvider value={session}>
-      <App />
+      <App migrator={migrator} />
     </SessionProvider>,
     root,
   );

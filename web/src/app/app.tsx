@@ -2,7 +2,9 @@ import { Choice } from "../parts/field";
 import { Empty } from "../parts/empty";
 import { ButtonLink } from "../parts/button";
 import { Icon } from "../parts/icon";
+import { MigrationNotice } from "../parts/migration";
 import { ErrorNotice } from "../parts/notice";
+import type { Migrator } from "../state/migration";
 import { useSession } from "../state/session";
 import { Boundary } from "./boundary";
 import { navigation, pages, type NavItem } from "./pages";
@@ -12,7 +14,7 @@ import { theme } from "./theme";
 import { TrustLine } from "./trustline";
 
 /** The frame: where one can go, how fresh the numbers are, and the page. */
-export function App() {
+export function App({ migrator }: { migrator: Migrator }) {
   return (
     <div class="frame">
       <a class="skip" href="#content" onClick={skip}>
@@ -22,6 +24,7 @@ export function App() {
       <div class="stage">
         <TrustLine />
         <main class="content" id="content" tabIndex={-1}>
+          <MigrationNotice of={migrator.state.value} onAgain={() => void migrator.run()} onDismiss={() => migrator.dismiss()} />
           <Current />
         </main>
       </div>
