@@ -10,6 +10,7 @@ import type {
   Settings, State, Trial, Unit, Usage, Window,
 } from "./types";
 import type { Amount } from "./json";
+import { failOpens } from "./metrics";
 
 /** What goes with a change. */
 export interface Write {
@@ -145,7 +146,7 @@ const log = (call: Call) => ({
 /** The API behind a fetch. */
 export function newApi(fetch: Fetch) {
   const call = newCall(fetch);
-  return { pools: pools(call), plans: plans(call), settings: settings(call), answers: answers(call), log: log(call) };
+  return { pools: pools(call), plans: plans(call), settings: settings(call), answers: answers(call), log: { ...log(call), failOpens: () => failOpens(fetch) } };
 }
 
 export type Api = ReturnType<typeof newApi>;

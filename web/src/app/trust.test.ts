@@ -1,9 +1,10 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ApiError } from "../api/error";
+import type { Pool, Signal, Usage } from "../api/types";
 import type { Link } from "../live/connection";
 import type { Engine } from "../state/store";
 import { nbsp } from "../words/amount";
-import { freshness, lag, refused } from "./trust";
+import { byNoKey, freshness, lag, modes, outside, powerless, readingAge, refused, unsure } from "./trust";
 
 const now = Date.parse("2026-09-21T14:00:00Z");
 const why = new ApiError("unreachable", "m");
@@ -41,3 +42,40 @@ test("rejected events are told of when there are any", () => {
   expect(refused(engine({}))).toBeNull();
   expect(plain(refused(engine({ counts: { ...counts, rejected: 2 } })))).toEqual(["warn", "2 events rejected"]);
 });
+
+describe("pools", () => {
+  const pool = (mode: Pool["mode"], enforcing = true): Pool => ({ mode, enforcing }) as Pool;
+
+  test("enforce, observe or do nothing", () => {
+    expect(modes([])).toBeNull();
+    expect(plain(modes([pool("off"), pool("enforce"), pool("observe"), pool("enforce")]))).toEqual(["quiet", "pools: 2 enforce, 1 observes, 1 off"]);
+  });
+
+  test("that enforce nothing are told of, unless they are off", () => {
+    expect(powerless([pool("enforce"), pool("off", false)])).toBeNull();
+    expect(plain(powerless([pool("enforce", false)]))).toEqual(["warn", "1 pool enforces nothing"]);
+    expect(plain(powerless([pool("observe", false), pool("enforce", false)]))).toEqual(["warn", "2 pools enforce nothing"]);
+  });
+});
+
+describe("readings", () => {
+  const of = (...signals: Partial<Signal>[]) => [{ pool: { id: "team" } as Pool, usage: { signals } as Usage }, { pool: { id: "new" } as Pool, usage: null }];
+
+  test("are as old as the oldest that stands", () => {
+    const at = (time: string, signal: Signal["signal"]) => ({ observedAt: `2026-09-21T${time}Z`, signal });
+    expect(readingAge(of(at("09:00:00", "none")), now)).toBeNull();
+    expect(plain(readingAge(of(at("09:00:00", "none"), at("13:58:00", "fresh"), at("13:30:00", "fresh")), now))).toEqual(["quiet", "oldest reading 30 min ago"]);
+  });
+
+  test("that no key caused are told of by the largest", () => {
+    expect(byNoKey(of({ unattributed: 0 }, { unattributed: null }))).toBeNull();
+    const most = byNoKey(of({ connectionId: "a", unattributed: 3 }, { connectionId: "b", unattributed: "4.25" }, { connectionId: "c", unattributed: 4 }));
+    expect([plain(most), most?.poolId]).toEqual([["warn", "4.2 points of b by no key"], "team"]);
+  });
+});
+
+test.each([[0, 0, null], [1, 0, "1 connection outside of every pool"], [0, 2, "2 keys outside of every pool"], [2, 1, "2 connections and 1 key outside of every pool"]])(
+  "%i connections and %i keys outside", (connections, keys, want) => expect(plain(outside({ connections, keys }))?.[1] ?? null).toBe(want),
+);
+
+test.each([[null, null], [0, null], [2, "2 answers let pass without being sure"]])("%s answers that were not sure", (n, want) => expect(plain(unsure(n))?.[1] ?? null).toBe(want));

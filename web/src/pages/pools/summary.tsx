@@ -55,7 +55,7 @@ function BlockedLately() {
   const blocked = lately?.decisions.reduce((n, d) => n + d.count, 0) ?? 0;
   const most = lately?.next === undefined ? "" : "at least ";
   return (
-    <Figure title="Blocked in the last hour" small={<a href={href("decisions", "", { decision: "block" })}>All decisions</a>}>
+    <Figure title="Blocked in the last hour" small={<a href={href("decisions", "", { decision: "block", span: "hour" })}>All decisions</a>}>
       {lately === null ? "not known yet" : most + count(blocked, "request")}
     </Figure>
   );
