@@ -1,0 +1,179 @@
+import { useState } from "preact/hooks";
+import { href } from "../../app/route";
+import type { WhatIfReport } from "../../api/answers";
+import type { Amount } from "../../api/json";
+import type { Reason, Unit } from "../../api/types";
+import { rowsOf, servedUnits, type TrialRow } from "../../model/trial";
+import { Button } from "../../parts/button";
+import { When } from "../../parts/figures";
+import { Notice } from "../../parts/notice";
+import { type Column, Table } from "../../parts/table";
+import { useSession } from "../../state/session";
+import { count, exactAmount, exactly } from "../../words/amount";
+import { compare, grouped } from "../../words/decimal";
+import { portion } from "../../words/percent";
+import { dimensionTitle, reasonShort } from "../../words/terms";
+
+/** Both sides of a trial: as it was, and as it would have been. */
+export function Outcome({ of: report, poolId }: { of: WhatIfReport; poolId: string }) {
+  const [all, setAll] = useState(false);
+  const rows = rowsOf(report, !all);
+  const hidden = report.keys.length - rows.length;
+  return (
+    <>
+      <Summary of={report} />
+      {report.notes.map((note) => (
+        <Notice key={note} tone="warn" title={note.charAt(0).toUpperCase() + note.slice(1)} />
+      ))}
+      <section class="why-part">
+        <h2>Key by key</h2>
+        {rows.length === 0 ? <p class="soft">For no key would anything have been another.</p> : <Table caption="Each key before and after" columns={keyColumns(servedUnits(report))} rows={rows} rowKey={(row) => row.apiKeyId} />}
+        {(hidden > 0 || all) && (
+          <div>
+            <Button kind="quiet" onClick={() => setAll(!all)}>
+              {all ? "Only keys with a difference" : `Show ${count(hidden, "key")} without a difference`}
+            </Button>
+          </div>
+        )}
+      </section>
+      <Capacity of={report} poolId={poolId} />
+    </>
+  );
+}
+
+/** "2 requests that passed would have been blocked, and 1 that was blocked would have passed." */
+function sentence({ newlyBlocked, newlyAllowed }: WhatIfReport["total"]): string {
+  const blocked = `${count(newlyBlocked, "request")} that passed would have been blocked`;
+  const allowed = `${count(newlyAllowed, "request")} that ${newlyAllowed === 1 ? "was" : "were"} blocked would have passed`;
+  if (newlyBlocked > 0 && newlyAllowed > 0) return `${blocked}, and ${allowed}.`;
+  if (newlyBlocked > 0) return `${blocked}.`;
+  return newlyAllowed > 0 ? `${allowed}.` : "No request would have been answered otherwise.";
+}
+
+function Summary({ of: report }: { of: WhatIfReport }) {
+  const { total, asked, from, to, replay } = report;
+  const judged = [count(asked.consumptions, "use"), count(asked.holds, "held request"), count(asked.blocks, "recorded block")].join(", ");
+  return (
+    <section class="card why-verdict">
+      <h2>{sentence(total)}</h2>
+      <dl class="trial-totals">
+        <Total title="Allowed" before={total.before.allowed} after={total.after.allowed} />
+        <Total title="Blocked" before={total.before.blocked} after={total.after.blocked} />
+        <Total title="Only noted, as the pool observes" before={total.before.wouldBlock} after={total.after.wouldBlock} />
+        <Total title="Allowed, after the others" before={total.before.deprioritized} after={total.after.deprioritized} />
+        {servedUnits(report).map((unit) => (
+          <div key={unit}>
+            <dt>{servedTitle(unit)}</dt>
+            <dd>
+              <Both before={total.before.served[unit] ?? 0} after={total.after.served[unit] ?? 0} unit={unit} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <p class="faint">
+        {from.time && to.time ? (
+          <>
+            {"Of what happened from "}
+            <When at={from.time} as="clock" />
+            {" to "}
+            <When at={to.time} as="clock" />
+            {`, messages ${from.seq} to ${to.seq} of the log. `}
+          </>
+        ) : (
+          `Of messages ${from.seq} to ${to.seq} of the log. `
+        )}
+        {`Judged on both sides: ${judged}.`}
+        {asked.unlike > 0 && ` ${count(asked.unlike, "recorded block")} came out as allowed when asked again by the rules of then.`}
+        {replay.missing > 0 && ` ${count(replay.missing, "message is", "messages are")} not in the log any more.`}
+      </p>
+    </section>
+  );
+}
+
+const servedTitle = (unit: Unit): string => ({ requests: "Requests counted", tokens: "Tokens counted", usd: "Dollars counted", percent: "Points counted" })[unit];
+
+function Total({ title, before, after }: { title: string; before: number; after: number }) {
+  return (
+    <div>
+      <dt>{title}</dt>
+      <dd>
+        <BothCounts before={before} after={after} />
+      </dd>
+    </div>
+  );
+}
+
+function BothCounts({ before, after }: { before: number; after: number }) {
+  return <Sides before={grouped(String(before))} after={grouped(String(after))} />;
+}
+
+/** What is the same on both sides stands alone. */
+function Both({ before, after, unit }: { before: Amount; after: Amount; unit: Unit }) {
+  return compare(before, after) === 0 ? <span>{exactly(after, unit)}</span> : <Sides before={exactly(before, unit)} after={exactly(after, unit)} />;
+}
+
+function Sides({ before, after }: { before: string; after: string }) {
+  if (before === after) return <span>{after}</span>;
+  return (
+    <span class="sides">
+      <span class="faint">{before}</span> <span aria-hidden="true">→</span>
+      <span class="hidden-text">becomes</span> <strong>{after}</strong>
+    </span>
+  );
+}
+
+function reasonsOf(row: TrialRow): string {
+  const all = Object.entries(row.after.reasons) as [Reason | "unknown-pool", number][];
+  return all.map(([reason, n]) => `${reason === "unknown-pool" ? "no such pool" : reasonShort(reason)} ${grouped(String(n))}`).join(", ");
+}
+
+function keyColumns(units: readonly Unit[]): readonly Column<TrialRow>[] {
+  const number = (id: string, title: string, of: (row: TrialRow) => number): Column<TrialRow> => ({
+    id, title, right: true, compare: (a, b) => of(a) - of(b), cell: (row) => (of(row) === 0 ? <span class="faint">0</span> : <strong>{grouped(String(of(row)))}</strong>),
+  });
+  return [
+    { id: "key", title: "Key", compare: (a, b) => (a.apiKeyId < b.apiKeyId ? -1 : 1), cell: (row) => <span class="break">{row.apiKeyId}</span> },
+    number("newlyBlocked", "Newly blocked", (row) => row.newlyBlocked),
+    number("newlyAllowed", "Newly allowed", (row) => row.newlyAllowed),
+    { id: "allowed", title: "Allowed", right: true, compare: (a, b) => a.after.allowed - b.after.allowed, cell: ({ before, after }) => <BothCounts before={before.allowed} after={after.allowed} /> },
+    { id: "blocked", title: "Blocked", right: true, compare: (a, b) => a.after.blocked - b.after.blocked, cell: ({ before, after }) => <BothCounts before={before.blocked} after={after.blocked} /> },
+    ...units.map((unit): Column<TrialRow> => ({
+      id: unit, title: servedTitle(unit), right: true,
+      compare: (a, b) => compare(a.after.served[unit] ?? 0, b.after.served[unit] ?? 0),
+      cell: ({ before, after }) => <Both before={before.served[unit] ?? 0} after={after.served[unit] ?? 0} unit={unit} />,
+    })),
+    { id: "reasons", title: "Blocked after for", cell: (row) => reasonsOf(row) || <span class="faint">nothing</span> },
+  ];
+}
+
+type CapacityRow = WhatIfReport["capacity"][number];
+
+/** What of the limits nobody used, in the windows in which somebody asked. */
+function Capacity({ of: report, poolId }: { of: WhatIfReport; poolId: string }) {
+  const pools = useSession().store.pools.value ?? [];
+  const rows = report.capacity.filter((row) => row.poolId === poolId);
+  if (rows.length === 0) return null;
+  const name = pools.find((pool) => pool.id === poolId)?.name ?? poolId;
+  return (
+    <section class="why-part">
+      <h2>
+        {"Limits of "}
+        <a href={href("pool", poolId)}>{name}</a>
+      </h2>
+      <Table caption="What was used of the limits, before and after" columns={capacityColumns} rows={rows} rowKey={(row) => `${row.unit}/${row.window}`} />
+      <p class="faint">Summed up over the windows in which somebody asked.</p>
+    </section>
+  );
+}
+
+/** Where a limit is not known, all are 0. */
+const unknown = (side: CapacityRow["after"]): boolean => compare(side.limit, 0) === 0;
+
+const capacityColumns: readonly Column<CapacityRow>[] = [
+  { id: "what", title: "Of", cell: (row) => dimensionTitle(row) },
+  { id: "windows", title: "Windows", right: true, cell: (row) => <BothCounts before={row.before.buckets} after={row.after.buckets} /> },
+  { id: "limit", title: "Limit", right: true, cell: ({ before, after, unit }) => (unknown(after) ? "limit not known" : <Sides before={exactAmount(before.limit, unit)} after={exactAmount(after.limit, unit)} />) },
+  { id: "used", title: "Used", right: true, cell: ({ before, after, unit }) => (unknown(after) ? "" : <Both before={before.used} after={after.used} unit={unit} />) },
+  { id: "part", title: "Of the limit", right: true, cell: ({ after }) => (unknown(after) ? "" : portion(after.used, after.limit, "the limit")) },
+  { id: "unused", title: "Left unused", right: true, cell: ({ before, after, unit }) => (unknown(after) ? "" : <Both before={before.unused} after={after.unused} unit={unit} />) },
+];
