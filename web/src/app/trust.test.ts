@@ -68,7 +68,7 @@ describe("readings", () => {
   });
 
   test("that no key caused are told of by the largest", () => {
-    expect(byNoKey(of({ unattributed: 0 }, { unattributed: null }))).toBeNull();
+    expect(byNoKey(of({ unattributed: "0.099999" }, { unattributed: null }))).toBeNull();
     const most = byNoKey(of({ connectionId: "a", unattributed: 3 }, { connectionId: "b", unattributed: "4.25" }, { connectionId: "c", unattributed: 4 }));
     expect([plain(most), most?.poolId]).toEqual([["warn", "4.2 points of b by no key"], "team"]);
   });

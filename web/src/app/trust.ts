@@ -83,13 +83,18 @@ export function readingAge(all: readonly KnownPool[], now: number): Said | null 
   return times.length === 0 ? null : { tone: "quiet", text: `oldest reading ${relative(Math.min(...times), now)}` };
 }
 
+/** Parts of keys are cut off: what that leaves of a point is nobody's, and nobody's concern. */
+const least = 0.1;
+
 export interface Unattributed extends Said {
   readonly poolId: string;
 }
 
 /** The most of one window that no key caused; null when keys caused all. Windows are not summed: their points are of different limits. */
 export function byNoKey(all: readonly KnownPool[]): Unattributed | null {
-  const rows = all.flatMap(({ pool, usage }) => (usage?.signals ?? []).map((s) => ({ poolId: pool.id, of: s.connectionId, points: s.unattributed ?? 0 })));
+  const rows = all
+    .flatMap(({ pool, usage }) => (usage?.signals ?? []).map((s) => ({ poolId: pool.id, of: s.connectionId, points: s.unattributed ?? 0 })))
+    .filter((row) => compare(row.points, least) >= 0);
   const most = rows.reduce<(typeof rows)[number] | null>((best, row) => (compare(row.points, best?.points ?? 0) > 0 ? row : best), null);
   return most && { tone: "warn", text: `${amount(most.points, "percent")} of ${most.of} by no key`, poolId: most.poolId };
 }

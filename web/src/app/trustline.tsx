@@ -45,7 +45,7 @@ function OfReadings() {
   const lost = byNoKey(store.all.value);
   return (
     <>
-      <Item said={readingAge(store.all.value, store.minute.value)} />
+      <Item said={readingAge(store.all.value, store.now.value)} />
       <Item said={lost} to={href("pool", lost?.poolId)} />
     </>
   );

@@ -1,7 +1,7 @@
 /** The figures above all pools. */
 import type { Amount } from "../api/json";
 import type { KeyUse, Pool, UsedDimension } from "../api/types";
-import { compare, decimal, digits, percentOf, roughly, sum } from "../words/decimal";
+import { decimal, digits, percentOf, roughly, sum } from "../words/decimal";
 import type { Known } from "./blocked";
 import { tightest } from "./health";
 import { ownRow } from "./keys";
@@ -50,9 +50,13 @@ export interface Use {
   readonly key: KeyUse;
 }
 
-/** How many times its share a key has: for order alone. */
-function times({ key }: Use): number {
-  return key.fairShare === null || compare(key.fairShare, 0) === 0 ? Infinity : roughly(key.consumed) / roughly(key.fairShare);
+/**
+ * How many times its share a key has: for order alone. Not compared exactly,
+ * because it is asked for every key of every pool whenever one of them changes.
+ */
+function timesShare({ consumed, fairShare }: KeyUse): number {
+  const used = roughly(consumed);
+  return used === 0 ? 0 : used / roughly(fairShare ?? 0);
 }
 
 /** Who has used something, by the dimension of its pool that is nearest to its limit; who has most of its share first. */
@@ -61,7 +65,8 @@ export function uses(all: readonly Known[]): Use[] {
     .flatMap(({ pool, usage }) => {
       const dimension = usage && tightest(usage);
       if (!dimension || dimension.limit === null) return [];
-      return dimension.perKey.filter((key) => ownRow(key) && compare(key.consumed, 0) > 0 && key.fairShare !== null).map((key) => ({ pool, dimension, key }));
+      return dimension.perKey.filter((key) => ownRow(key) && key.fairShare !== null).map((key) => ({ pool, dimension, key, times: timesShare(key) }));
     })
-    .sort((a, b) => times(b) - times(a));
+    .filter((use) => use.times > 0)
+    .sort((a, b) => b.times - a.times);
 }

@@ -26,15 +26,22 @@ export function BurnRate({ pool, usage, dimension: d, hues }: CountedProps) {
     },
     minute,
   ).value;
-  const now = store.minute.value;
   return (
     <Section title="Burn rate" lead={`How fast ${dimensionName(d)} are used: a moving average over the complete minutes of the last hour.`}>
-      <p class="burn-said">
-        Now {rateWords(d.burnRate.perSecond, d.unit)}. {projectionWords(projection(d, instant(usage.asOf.time)), now)}
-      </p>
+      <BurnSaid d={d} at={instant(usage.asOf.time)} />
       <div class="card chart-card">{history ? <Rates history={history} d={d} hues={hues} /> : <div class="chart-place" />}</div>
       <Ahead d={d} at={instant(usage.asOf.time)} />
     </Section>
+  );
+}
+
+/** Counts down by itself, so that the charts beside need not be drawn every second. */
+function BurnSaid({ d, at }: { d: UsedDimension; at: number }) {
+  const said = projectionWords(projection(d, at), useSession().store.now.value);
+  return (
+    <p class="burn-said">
+      Now {rateWords(d.burnRate.perSecond, d.unit)}. {said}
+    </p>
   );
 }
 

@@ -122,7 +122,7 @@ function WillItLast() {
 
 /** What is used beside what is over of the window: who is ahead of the clock runs out. */
 function AccountRow({ of }: { of: Lasting }) {
-  const said = outcomeWords(of.outcome, of.resetAt, useSession().store.minute.value);
+  const said = outcomeWords(of.outcome, of.resetAt, useSession().store.now.value);
   return (
     <li class="answer-row">
       <p class="answer-line">
