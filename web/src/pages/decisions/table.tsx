@@ -7,7 +7,7 @@ import { useSession } from "../../state/session";
 import { grouped } from "../../words/decimal";
 import { answeredShort } from "../../words/reply";
 import { dimensionName, reasonShort } from "../../words/terms";
-import "./decisions.css";
+import "../../parts/answer.css";
 
 /** "over its fair share, requests per hour". */
 function why({ reply }: RecordedDecision): string {

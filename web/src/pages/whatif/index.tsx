@@ -17,6 +17,7 @@ import { useAnswer } from "../../state/answer";
 import { useSession } from "../../state/session";
 import { Outcome } from "./outcome";
 import { RulesForm } from "./rules";
+import "../../parts/answer.css";
 import "./whatif.css";
 
 const rangeNames: Record<string, string> = { hour: "last hour", "6h": "last 6 hours", day: "last day", week: "last 7 days" };
@@ -107,7 +108,7 @@ function Trial({ pool, pools, query }: TrialProps) {
       {error && <ErrorNotice title="This could not be tried" error={error} />}
       {put && busy && !answer && <Waiting label="The log is being read twice" cards={1} />}
       {answer && (
-        <div class="why-answer" aria-busy={busy}>
+        <div class="findings" aria-busy={busy}>
           {stale && !busy && <Notice title="The rules above were changed since: this is the outcome of those before" />}
           <Outcome of={answer} poolId={pool.id} />
         </div>

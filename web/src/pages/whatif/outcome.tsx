@@ -25,7 +25,7 @@ export function Outcome({ of: report, poolId }: { of: WhatIfReport; poolId: stri
       {report.notes.map((note) => (
         <Notice key={note} tone="warn" title={note.charAt(0).toUpperCase() + note.slice(1)} />
       ))}
-      <section class="why-part">
+      <section class="findings-part">
         <h2>Key by key</h2>
         {rows.length === 0 ? <p class="soft">For no key would anything have been another.</p> : <Table caption="Each key before and after" columns={keyColumns(servedUnits(report))} rows={rows} rowKey={(row) => row.apiKeyId} />}
         {(hidden > 0 || all) && (
@@ -54,7 +54,7 @@ function Summary({ of: report }: { of: WhatIfReport }) {
   const { total, asked, from, to, replay } = report;
   const judged = [count(asked.consumptions, "use"), count(asked.holds, "held request"), count(asked.blocks, "recorded block")].join(", ");
   return (
-    <section class="card why-verdict">
+    <section class="card outcome">
       <h2>{sentence(total)}</h2>
       <dl class="trial-totals">
         <Total title="Allowed" before={total.before.allowed} after={total.after.allowed} />
@@ -155,7 +155,7 @@ function Capacity({ of: report, poolId }: { of: WhatIfReport; poolId: string }) 
   if (rows.length === 0) return null;
   const name = pools.find((pool) => pool.id === poolId)?.name ?? poolId;
   return (
-    <section class="why-part">
+    <section class="findings-part">
       <h2>
         {"Limits of "}
         <a href={href("pool", poolId)}>{name}</a>

@@ -13,7 +13,7 @@ import { dimensionName, dimensionTitle } from "../../words/terms";
 export function Consumption({ of: e, onMore }: { of: Explanation; onMore: (() => void) | null }) {
   if (e.consumption.length === 0) return null;
   return (
-    <section class="why-part">
+    <section class="findings-part">
       <h2>The events behind it</h2>
       {e.consumption.map((line) => (
         <Line key={`${line.unit}/${line.window}/${line.model ?? ""}`} of={line} e={e} onMore={onMore} />

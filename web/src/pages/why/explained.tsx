@@ -50,8 +50,8 @@ function Verdict({ of: e }: { of: Explanation }) {
   const said = answered(reply, minute);
   const blocks = reply.decision === "block" || reply.wouldBlock;
   return (
-    <section class={`card why-verdict ${said.tone}`}>
-      <div class="why-verdict-head">
+    <section class={`card outcome ${said.tone}`}>
+      <div class="outcome-head">
         <h2>{headline(e)}</h2>
         <Tag tone={said.tone}>{said.text}</Tag>
       </div>
@@ -91,7 +91,7 @@ function Arithmetic({ of: e }: { of: Explanation }) {
   const caps = capsBeside(e).map((line) => ({ line, step: stepOfCap(e, line) }));
   if (dimensions.length === 0 && caps.length === 0) return null;
   return (
-    <section class="why-part">
+    <section class="findings-part">
       <h2>The arithmetic</h2>
       <div class="why-lines">
         {caps.map(({ line, step }) => step && <Line key={`cap ${line.unit}/${line.window}/${line.model ?? ""}`} title={capTitle(line)} decided={decidedBy(e, line)} steps={[step]} />)}
@@ -110,17 +110,17 @@ function capTitle(line: { unit: Explanation["consumption"][number]["unit"]; wind
 function Line({ title, decided, steps }: { title: string; decided: boolean; steps: readonly Step[] }) {
   return (
     <section class={`card why-line${decided ? " decided" : ""}`}>
-      <div class="why-verdict-head">
+      <div class="outcome-head">
         <h3>{title}</h3>
         {decided && <Tag tone="bad">This decided</Tag>}
       </div>
-      <ol class="steps">
+      <ol class="reckonings">
         {steps.map((step) => (
-          <li key={step.id} class={`step${step.decided ? " decided" : ""}`}>
+          <li key={step.id} class={`reckoning${step.decided ? " decided" : ""}`}>
             <StepMark tone={step.tone} />
-            <div class="step-text">
-              <p class="step-asks">{step.asks}</p>
-              <p class="step-figures">{step.figures}</p>
+            <div class="reckoning-text">
+              <p class="reckoning-asks">{step.asks}</p>
+              <p class="reckoning-figures">{step.figures}</p>
               <p class={step.tone === "good" || step.tone === "quiet" ? "soft" : `${step.tone}-text`}>{step.says}</p>
             </div>
           </li>
@@ -135,7 +135,7 @@ const markPaths: Record<Tone, string> = { good: "M3.5 8.5l3 3 6-7", warn: "M8 3v
 /** What the step came to, for the eye; the words beside say it too. */
 function StepMark({ tone }: { tone: Tone }) {
   return (
-    <span class={`step-mark ${tone}`} aria-hidden="true">
+    <span class={`reckoning-mark ${tone}`} aria-hidden="true">
       <svg width="16" height="16" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round">
         <path d={markPaths[tone]} />
       </svg>

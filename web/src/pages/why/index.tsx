@@ -16,6 +16,7 @@ import { instant } from "../../words/time";
 import { DecisionTable } from "../decisions/table";
 import { Explained } from "./explained";
 import { WhyForm } from "./form";
+import "../../parts/answer.css";
 import "./why.css";
 
 /** How many events are shown at first, and when somebody wants all. */
@@ -49,7 +50,7 @@ export function WhyPage({ query }: PageProps) {
       {question === null && <Beginning of={query} />}
       {question !== null && !answer && busy && <Waiting label="The log is being read again" cards={2} />}
       {question !== null && answer && (
-        <div class="why-answer" aria-busy={busy}>
+        <div class="findings" aria-busy={busy}>
           <Explained of={answer} onMore={top === few ? () => setTop(many) : null} />
         </div>
       )}
@@ -86,7 +87,7 @@ function Beginning({ of: query }: { of: Readonly<Record<string, string>> }) {
     );
   }
   return (
-    <section class="why-part">
+    <section class="findings-part">
       <h2>Answered last</h2>
       <DecisionTable rows={answer.decisions} caption="What was answered last" />
     </section>

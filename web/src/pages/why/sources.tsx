@@ -13,11 +13,11 @@ import { dimensionName, modeMeaning, modeName, ruleMeaning, sourceName, windowNo
 export function Sources({ of: e }: { of: Explanation }) {
   return (
     <>
-      <section class="why-part">
+      <section class="findings-part">
         <h2>Rules in force then</h2>
         <Table caption="Documents that were in force" columns={ruleColumns} rows={rulesOf(e)} rowKey={(row) => row.id} />
       </section>
-      <section class="why-part">
+      <section class="findings-part">
         <h2>What the provider had said</h2>
         {e.signals.length === 0 ? (
           <p class="soft">Nothing: the engine's own count alone was looked at.</p>
@@ -25,7 +25,7 @@ export function Sources({ of: e }: { of: Explanation }) {
           <Table caption="Readings" columns={signalColumns} rows={e.signals} rowKey={(row) => `${row.connectionId}/${row.window}/${row.scope ?? ""}`} />
         )}
       </section>
-      <section class="why-part">
+      <section class="findings-part">
         <h2>Requests in flight</h2>
         {e.holds.open === 0 ? (
           <p class="soft">None was in flight on the connections of the pool.</p>
