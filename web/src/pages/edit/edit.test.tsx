@@ -1,0 +1,105 @@
+// @vitest-environment happy-dom
+import { act } from "preact/test-utils";
+import { expect, test } from "vitest";
+import type { Pool } from "../../api/types";
+import { pageStage, refused } from "../stage";
+import { EditPage } from ".";
+
+const team: Pool = {
+  id: "team", name: "Team", provider: "kimi", mode: "enforce", rule: "threshold", reserve: 100, onDegraded: "open",
+  connections: [{ connectionId: "k-1", weight: 100 }], connectionIds: ["k-1"],
+  allocations: [{ apiKeyId: "ann", weight: 60, policy: "soft" }, { apiKeyId: "*", weight: 40, policy: "hard" }],
+  modelCaps: [], createdAt: "2026-09-21T14:00:00.000Z", revision: 7, enforcing: true, warnings: [],
+};
+const catalogue = [{ provider: "kimi", aliases: [], dimensions: [{ unit: "requests", window: "hourly", limit: 1500 }] }];
+const effects = { dryRun: true, blocked: [], freed: [] };
+
+const stage = pageStage((path) => {
+  if (path.startsWith("pools/")) return { pool: team };
+  if (path.startsWith("pools")) return { pools: [team], total: 1 };
+  if (path.startsWith("plans")) return { plans: [], total: 0, catalogue };
+  return { keys: [], connections: [], total: 0 };
+});
+
+const open = (id: string): Promise<void> => {
+  stage.answer(() => ({ body: { ...effects, pool: team } }));
+  return stage.open(<EditPage id={id} query={{}} />);
+};
+
+test("weights are summed, split, and worked out while they are typed", async () => {
+  await open("team");
+  expect(stage.text()).toContain("Weights sum to 100.");
+  expect(stage.text()).toContain("1,500 requests for all" + "ann" + "900" + "everyone else" + "600");
+  await stage.type("Weight", "20");
+  expect(stage.text()).toContain("Weights sum to 60: the other 40 of 100 is nobody's share.");
+  await stage.press("Add a key");
+  await stage.press("Split equally");
+  expect([0, 1, 2].map((place) => stage.control("Weight", place).value)).toEqual(["33.34", "33.33", "33.33"]);
+  expect(stage.text()).toContain("500.1");
+});
+
+test("what is typed is tried, and only what differs is sent", async () => {
+  await open("team");
+  expect(stage.sent).toEqual([]);
+  stage.answer(() => ({ body: { ...effects, pool: team, blocked: [{ poolId: "team", apiKeyId: "ann", reason: "fair-share", binding: { unit: "requests", window: "hourly" }, retryAfterMs: 60_000 }] } }));
+  await stage.type("Weight", "20");
+  expect(stage.sent).toEqual([{ method: "PATCH", path: "pools/team?dryRun=true", match: undefined, body: { allocations: [{ apiKeyId: "ann", weight: "20", policy: "soft" }, { apiKeyId: "*", weight: "40", policy: "hard" }] } }]);
+  expect(stage.text()).toContain("1 key would be blocked right now");
+  expect(stage.text()).toContain("ann: over its fair share of requests per hour, for 1 min at most");
+});
+
+test("what is wrong stands beside its field, in the engine's words", async () => {
+  await open("team");
+  stage.answer(() => refused(400, "invalid", "m", [{ field: "allocations[1].weight", problem: "is not within 0 to 100" }, { field: "reserve", problem: "is odd" }]));
+  await stage.type("Weight", "400", 1);
+  const told = stage.control("Weight", 1).getAttribute("aria-describedby")?.split(" ").map((id) => document.getElementById(id)?.textContent);
+  expect(told).toContain("is not within 0 to 100");
+  expect(stage.control("Weight", 0).getAttribute("aria-invalid")).toBe("false");
+  expect(stage.text()).toContain("reserve is odd");
+});
+
+test("a lost race is shown as such, with what both changed, and either may hold", async () => {
+  await open("team");
+  await stage.type("Name", "Mine");
+  stage.answer((of) => (of.match === '"7"' ? refused(412, "lost-race", "somebody else changed the document first") : { body: { ...effects, pool: team } }));
+  await stage.press("Save the pool");
+  expect(stage.sent.at(-1)).toMatchObject({ path: "pools/team", match: '"7"', body: { name: "Mine" } });
+  act(() => stage.session.store.setPools([{ ...team, revision: 9, mode: "off", actor: "nina", reason: "holidays" }]));
+  expect(stage.text()).toContain("nina changed this pool meanwhile");
+  expect(stage.text()).toContain("They changed: mode. Why: holidays.");
+  expect(stage.text()).toContain("Both can hold");
+  await stage.press("Save mine over it");
+  expect(stage.sent.at(-1)).toMatchObject({ path: "pools/team", match: '"9"', body: { name: "Mine" } });
+});
+
+test("a change of somebody else is said before anything is saved", async () => {
+  await open("team");
+  expect(stage.text()).not.toContain("meanwhile");
+  act(() => stage.session.store.setPools([{ ...team, revision: 9, name: "Theirs" }]));
+  expect(stage.text()).toContain("Somebody else changed this pool meanwhile");
+});
+
+test("deleting asks first, and a failure is shown and can be tried again", async () => {
+  await open("team");
+  stage.answer((of) => (of.path.includes("dryRun") ? { body: effects } : refused(503, "unavailable", "the log does not answer")));
+  await stage.press("Delete…");
+  expect(stage.sent.map(({ method, path }) => [method, path])).toEqual([["DELETE", "pools/team?dryRun=true"]]);
+  await stage.press("Delete the pool");
+  expect(stage.text()).toContain("Not deleted");
+  expect(stage.text()).toContain("the log does not answer");
+  stage.answer(() => ({ status: 204, body: null }));
+  await stage.press("Try again");
+  expect(stage.sent.at(-1)).toMatchObject({ method: "DELETE", path: "pools/team", match: '"7"' });
+  expect(location.hash).toBe("#/pools");
+});
+
+test("a new pool says nothing of fields that nobody came to, and all when it is saved", async () => {
+  await open("");
+  stage.answer(() => refused(400, "invalid", "m", [{ field: "provider", problem: "is missing" }, { field: "connections[0].connectionId", problem: "is missing" }]));
+  await stage.type("Name", "New");
+  expect(stage.sent).toEqual([{ method: "POST", path: "pools?dryRun=true", match: undefined, body: { name: "New", mode: "enforce", onDegraded: "open", connections: [{}], allocations: [{ policy: "hard" }], modelCaps: [] } }]);
+  expect(stage.control("Provider").getAttribute("aria-invalid")).toBe("false");
+  await stage.press("Create the pool");
+  expect(stage.text()).toContain("Not saved");
+  expect(stage.text()).toContain("provider is missing");
+});
