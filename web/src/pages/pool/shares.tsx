@@ -12,13 +12,16 @@ import { amount, count } from "../../words/amount";
 import { capWords } from "../../words/caps";
 import { compare, minus } from "../../words/decimal";
 import { keyName } from "../../words/keys";
-import { percent, portion } from "../../words/percent";
+import { portion } from "../../words/percent";
 import { rateWords } from "../../words/rate";
 import { dimensionName, policyMeaning } from "../../words/terms";
 import { verdict } from "../../words/verdict";
 import type { CountedProps } from "./index";
 
 type Row = KeyUse & { rule: Allocation | undefined };
+
+/** A number alone says of points nothing; of all else, the title of the table says what it is. */
+const asOf = (d: UsedDimension): "full" | "figure" => (d.unit === "percent" ? "full" : "figure");
 
 /** Known amounts in their order, those that are not known before them. */
 const byAmount = (of: (row: Row) => Value | null) => (a: Row, b: Row): number => {
@@ -33,16 +36,17 @@ export function Allocations({ pool, usage, dimension: d, hues }: CountedProps) {
   const verdicts = new Map(usage.keys.map((key) => [key.apiKeyId, key]));
   const rows = d.perKey.map((key): Row => ({ ...key, rule: pool.allocations.find((a) => a.apiKeyId === key.allocation) }));
   const hidden = usage.unlistedKeys - d.perKey.filter((key) => key.allocation !== key.apiKeyId).length;
+  const as = asOf(d);
   const said = (row: Row) => {
     const v = verdicts.get(row.apiKeyId);
     return v && verdict(v, minute);
   };
   const columns: Column<Row>[] = [
     { id: "key", title: "Key", compare: (a, b) => a.apiKeyId.localeCompare(b.apiKeyId), cell: (row) => <Name of={row} hue={hues.get(row.apiKeyId) ?? -1} pool={pool} /> },
-    { id: "used", title: "Used", right: true, compare: byAmount((row) => row.consumed), cell: (row) => <Amount of={row.consumed} unit={d.unit} as="figure" /> },
+    { id: "used", title: "Used", right: true, compare: byAmount((row) => row.consumed), cell: (row) => <Amount of={row.consumed} unit={d.unit} as={as} /> },
     { id: "share", title: "Fair share", right: true, compare: byAmount((row) => row.fairShare), cell: (row) => <Share of={row} d={d} /> },
-    { id: "deficit", title: "Above or left", right: true, compare: byAmount((row) => row.deficit), cell: (row) => <Deficit of={row.deficit} unit={d.unit} /> },
-    { id: "held", title: "Under way", right: true, compare: byAmount((row) => row.held), cell: (row) => <Amount of={row.held} unit={d.unit} as="figure" /> },
+    { id: "deficit", title: "Borrows or has left", right: true, compare: byAmount((row) => row.deficit), cell: (row) => <Deficit of={row.deficit} unit={d.unit} /> },
+    { id: "held", title: "Under way", right: true, compare: byAmount((row) => row.held), cell: (row) => <Amount of={row.held} unit={d.unit} as={as} /> },
     { id: "rate", title: "Burn rate", right: true, compare: byAmount((row) => row.burnRate.perSecond), cell: (row) => rateWords(row.burnRate.perSecond, d.unit) },
     { id: "policy", title: "Policy", cell: (row) => (row.rule ? <span title={policyMeaning(row.rule.policy)}>{row.rule.policy}</span> : "none") },
     { id: "cap", title: "Cap", cell: (row) => capWords(pool, row.rule?.apiKeyId ?? row.apiKeyId).join("; ") || "none" },
@@ -69,7 +73,7 @@ export function Section({ title, lead, children }: { title: string; lead?: Compo
 }
 
 function Name({ of, hue, pool }: { of: Row; hue: number; pool: Pool }) {
-  const as = of.allocation === null ? "no share of its own" : of.apiKeyId !== of.allocation ? "counts as everyone else" : percent(of.rule?.weight ?? null, "the weights", "");
+  const as = of.allocation === null ? "no share of its own" : of.apiKeyId !== of.allocation ? "counts as everyone else" : `weight ${of.rule?.weight ?? "not known"}`;
   return (
     <span class="key-cell">
       <Swatch hue={hue} />
@@ -85,16 +89,16 @@ function Share({ of, d }: { of: Row; d: UsedDimension }) {
   if (of.fairShare === null) return <span class="faint">{d.limit === null ? "limit not known" : "none"}</span>;
   return (
     <span title={portion(of.consumed, of.fairShare, "its share")}>
-      <Amount of={of.fairShare} unit={d.unit} as="figure" />
+      <Amount of={of.fairShare} unit={d.unit} as={asOf(d)} />
     </span>
   );
 }
 
-/** How much is above the share, or left of it, and never a sign that has to be thought about. */
+/** How much is borrowed above the share, or left of it, and never a sign that has to be thought about. */
 function Deficit({ of, unit }: { of: Value | null; unit: Unit }) {
   if (of === null) return <span class="faint">not known</span>;
   if (compare(of, 0) <= 0) return <span>{amount(minus(0, of), unit)} left</span>;
-  return <span class="warn-text">{amount(of, unit)} above</span>;
+  return <span class="warn-text">borrows {amount(of, unit)}</span>;
 }
 
 /** Who has more than its share, and whose it is. */
