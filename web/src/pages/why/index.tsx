@@ -32,18 +32,18 @@ export function WhyPage({ query }: PageProps) {
   const ask = question && ((signal: AbortSignal) => patiently((turn) => api.answers.explain({ ...question, top }, turn), signal));
   const { answer, error, busy } = useAnswer(ask, JSON.stringify([question, top]));
   const shown = shownBy(query, answer, opened);
-  const set = (change: Record<string, string>): void => go("why", "", { ...shown.named, ...change });
+  const set = (name: string, value: string): void => go("why", "", withFilter(shown.named, name, value));
   return (
     <Page title="Why" lead="Choose a key, a connection and a moment: what the engine answered then, and how it came to that.">
       <WhyForm
         named={shown.named}
         at={shown.at}
         now={opened}
-        onName={(name, value) => go("why", "", withFilter(shown.named, name, value))}
-        onMoment={(at) => set({ at: String(at) })}
+        onName={set}
+        onMoment={(at) => set("at", String(at))}
         onNow={() => {
           setOpened(store.now.peek());
-          set({ at: String(store.now.peek()) });
+          set("at", String(store.now.peek()));
         }}
       />
       {error && <ErrorNotice title="This could not be explained" error={error} />}
