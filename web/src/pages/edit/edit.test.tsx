@@ -72,6 +72,22 @@ test("a lost race is shown as such, with what both changed, and either may hold"
   expect(stage.sent.at(-1)).toMatchObject({ path: "pools/team", match: '"9"', body: { name: "Mine" } });
 });
 
+test("one's own change is not taken for that of somebody else", async () => {
+  await open("team");
+  await stage.type("Name", "Mine");
+  const said: string[] = [];
+  stage.answer(() => {
+    stage.session.store.setPools([{ ...team, name: "Mine", revision: 9 }]); // the stream may be faster than the answer
+    return { body: { pool: { ...team, revision: 9 } } };
+  });
+  const seen = new MutationObserver(() => void said.push(stage.text()));
+  seen.observe(stage.root, { subtree: true, childList: true, characterData: true });
+  await stage.press("Save the pool");
+  seen.disconnect();
+  expect(location.hash).toBe("#/pools/team");
+  expect([...said, stage.text()].join()).not.toContain("meanwhile");
+});
+
 test("a change of somebody else is said before anything is saved", async () => {
   await open("team");
   expect(stage.text()).not.toContain("meanwhile");

@@ -26,24 +26,29 @@ export function Save({ base, draft, trial, idle, onAgain }: Props) {
   const { api, refresh } = useSession();
   const [reason, setReason] = useState("");
   const [deleting, setDeleting] = useState(false);
+  const [saved, setSaved] = useState(false);
   const writing = useWriting();
+  const under = writing.busy || saved; // what is newer then may be one's own change
   const save = (revision?: number): void =>
     writing.run(
       () => (base ? api.pools.patch(base.id, patchOf(base, draft), { ...(revision === undefined ? {} : { revision }), reason }) : api.pools.create(documentOf(draft), { reason })),
-      (pool) => void refresh().then(() => go("pool", pool.id)),
+      (pool) => {
+        setSaved(true);
+        void refresh().then(() => go("pool", pool.id));
+      },
     );
   const lost = writing.error?.code === "lost-race";
   return (
     <section class="card panel save-panel">
       <h2>Before it is saved</h2>
       <TrialSaid trial={trial} idle={idle} isNew={base === null} />
-      {base && <LostRace base={base} draft={draft} said={lost ? writing.error : null} onTheirs={onAgain} onMine={save} />}
+      {base && !under && <LostRace base={base} draft={draft} said={lost ? writing.error : null} onTheirs={onAgain} onMine={save} />}
       {writing.error && !lost && <ErrorNotice title="Not saved" error={writing.error} />}
       <Field label="Why" hint="Kept in the log with the change.">
         {(control) => <input {...control} class="input" value={reason} onInput={(e) => setReason(e.currentTarget.value)} autocomplete="off" />}
       </Field>
       <div class="save-actions">
-        <Button kind="primary" busy={writing.busy} disabled={idle} onClick={() => save(base?.revision)}>
+        <Button kind="primary" busy={under} disabled={idle} onClick={() => save(base?.revision)}>
           {base ? "Save the pool" : "Create the pool"}
         </Button>
         <ButtonLink href={base ? href("pool", base.id) : href("pools")}>Leave it</ButtonLink>
