@@ -6,6 +6,8 @@ interface Props {
   label: string;
   /** What a part is, when the pointer rests on it. */
   describe?: (part: Segment | Mark) => string;
+  /** As describe, of the shares below. */
+  describeShare?: (share: Segment) => string;
   small?: boolean;
 }
 
@@ -24,7 +26,7 @@ function Part({ part, title }: { part: Segment; title: string | undefined }) {
  * fair shares, in the same colours: who is longer above than below is over.
  * Lengths are only approximate; the figures beside are exact.
  */
-export function Bar({ model, label, describe, small = false }: Props) {
+export function Bar({ model, label, describe, describeShare, small = false }: Props) {
   const state = `${model.known ? "" : " bar-unknown"}${model.over ? " bar-over" : ""}${small ? " small" : ""}`;
   return (
     <div class={`bar${state}`} role="img" aria-label={label}>
@@ -37,7 +39,7 @@ export function Bar({ model, label, describe, small = false }: Props) {
       {!small && (
         <div class="bar-shares">
           {model.shares.map((part) => (
-            <Part key={part.id} part={part} title={undefined} />
+            <Part key={part.id} part={part} title={describeShare?.(part)} />
           ))}
         </div>
       )}

@@ -3,12 +3,12 @@ import { href } from "../../app/route";
 import { type Step, type StepName, steps } from "../../model/steps";
 import { useAsked } from "../../state/asked";
 import { useSession } from "../../state/session";
-import { second } from "../../words/time";
+import { minute, second } from "../../words/time";
 
 const words: Record<StepName, [title: string, how: string]> = {
   events: ["Events are seen", "The gateway publishes what each request used, with one of the pool's connections."],
   readings: ["Readings are seen", "The gateway forwards what the provider says of its limits."],
-  asked: ["Decisions are asked for", "The gateway asks before each request whether the key may go on."],
+  asked: ["Decisions are asked for", "The gateway asks before each request whether the key may go on. Of those allowed only a sample is kept, so this tick may take a while."],
   observed: ["The pool observes", "Its mode is “observe” and it knows a limit: what it would block is noted, nobody is blocked."],
   enforced: ["The pool enforces", "Its mode is “enforce”: shares hold."],
 };
@@ -16,13 +16,14 @@ const words: Record<StepName, [title: string, how: string]> = {
 /** What is still to be done until shares hold. Each step gets its tick when it happens. */
 export function FirstSteps({ pool, usage }: { pool: Pool; usage: Usage | null }) {
   const { api, store } = useSession();
+  const shares = pool.mode === "enforce" && pool.enforcing; // then nobody waits for a tick
   const seen = useAsked(
     `${pool.id} ${pool.revision}`,
     async () => {
       const [connections, page] = await Promise.all([api.log.connections({ pool: pool.id }), api.answers.list({ poolId: pool.id, limit: 1 })]);
       return { events: connections.some((c) => c.lastEventAt !== null), asked: page.decisions.length > 0 };
     },
-    5 * second,
+    shares ? minute : 5 * second,
   ).value;
   if (seen === null) return null;
   const blocked = store.blocks.value.some((b) => b.poolId === pool.id);

@@ -101,6 +101,9 @@ function Deficit({ of, unit }: { of: Value | null; unit: Unit }) {
   return <span class="warn-text">borrows {amount(of, unit)}</span>;
 }
 
+/** How many lenders are named: all of them are in the table, and can be put in order there. */
+const few = 6;
+
 /** Who has more than its share, and whose it is. */
 export function Borrowers({ dimension: d }: CountedProps) {
   const keys = d.perKey.filter(ownRow);
@@ -116,11 +119,12 @@ export function Borrowers({ dimension: d }: CountedProps) {
           </li>
         ))}
         {borrowing.length > 0 &&
-          lending.map((key) => (
+          lending.slice(0, few).map((key) => (
             <li key={key.apiKeyId}>
               <Tag>lends</Tag> <strong>{keyName(key.apiKeyId)}</strong> {amount(minus(0, key.deficit ?? 0), d.unit)} of its share not used
             </li>
           ))}
+        {borrowing.length > 0 && lending.length > few && <li class="faint">{count(lending.length - few, "more", "more")} with some of their share left: see above.</li>}
       </ul>
     </Section>
   );

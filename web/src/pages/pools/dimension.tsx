@@ -27,10 +27,17 @@ function describe(part: Segment | Mark, d: UsedDimension): string {
   return `${name}: ${amount(part.amount, d.unit)}`;
 }
 
+/** "ann: share of 500 requests". */
+function describeShare(share: Segment, d: UsedDimension): string {
+  const name = share.kind === "key" ? share.id : names.others;
+  return `${name}: share of ${amount(share.amount, d.unit)}`;
+}
+
 /** How one dimension of a pool stands: a bar, and beside it in figures what the bar shows. */
 export function DimensionUse({ dimension: d, hues }: Props) {
   const model = bar(d, hues);
-  const said = [...model.segments, ...model.marks].map((part) => describe(part, d)).join("; ");
+  const parts = [...model.segments, ...model.marks].map((part) => describe(part, d));
+  const said = [...parts, ...model.shares.map((share) => describeShare(share, d))].join("; ");
   return (
     <section class="dimension">
       <div class="dimension-head">
@@ -41,7 +48,7 @@ export function DimensionUse({ dimension: d, hues }: Props) {
           {d.limit !== null && <Amount of={d.limit} unit={d.unit} as={d.unit === "percent" ? "full" : "short"} />}
         </p>
       </div>
-      <Bar model={model} label={`${dimensionTitle(d)}. ${said || "Nothing is used."}`} describe={(part) => describe(part, d)} />
+      <Bar model={model} label={`${dimensionTitle(d)}. ${said || "Nothing is used."}`} describe={(part) => describe(part, d)} describeShare={(share) => describeShare(share, d)} />
       <p class="dimension-foot">
         <span class={model.over ? "bad-text" : "soft"}>
           <Percent value={d.usedPercent} of="the limit" />
