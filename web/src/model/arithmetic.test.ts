@@ -45,7 +45,7 @@ test("a block by the fair share, from the limit to the key", () => {
   expect(Object.keys(all)).toEqual(["cap", "limit", "busy", "share", "key"]);
   expect(all["cap"]).toMatchObject({ figures: "704 used, cap 900 requests", tone: "good" });
   expect(all["limit"]).toMatchObject({ figures: "1,971 used, of 3,000 requests", says: "Yes: 1,029 requests would be left.", tone: "good", decided: false });
-  expect(all["busy"]).toMatchObject({ figures: "65.7 % of the limit is used; shares count from 50 % on", says: "Yes: the pool is busy." });
+  expect(all["busy"]).toMatchObject({ figures: "65.7 % of the limit is used; shares count from 50 % of the limit on", says: "Yes: the pool is busy." });
   expect(all["share"]).toMatchObject({ figures: "3,000 × 20 ÷ 100 = 600 requests", says: "Its weight is 20 of 100." });
   expect(all["key"]).toMatchObject({ figures: "704 used, share 600 requests", tone: "bad", decided: true });
   expect(all["key"]?.says).toBe("No: 104 requests over. Its policy is hard: stops at its fair share while shares count.");

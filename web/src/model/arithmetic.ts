@@ -98,7 +98,7 @@ function busyStep(e: Explanation, d: Judged): Step {
   const used = d.limit === null ? null : percentOf(sum([d.consumedTotal, d.heldTotal]), d.limit, 4);
   const figures = [used === null ? "limit not known" : `${percentFigure(used)} of the limit is used`];
   if (d.providerUsed !== null) figures.push(`the provider says ${percentFigure(d.providerUsed)} of its window`);
-  if (e.rules.pool?.rule !== "guarantee") figures.push(`shares count from ${threshold} on`);
+  if (e.rules.pool?.rule !== "guarantee") figures.push(`shares count from ${threshold} of the limit on`);
   const strict = d.mode === "strict";
   return {
     id: "busy", asks, figures: figures.join("; "), decided: false,

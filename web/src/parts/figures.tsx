@@ -33,7 +33,8 @@ interface WhenProps {
 
 /** An instant, that moves on with the clock. In full, and in UTC, one hover away. */
 export function When({ at, as = "since", unknown = "not known" }: WhenProps) {
-  const now = useSession().store.now.value;
+  const { store } = useSession();
+  const now = (as === "at" || as === "clock" ? store.minute : store.now).value; // they only name the day
   if (at === null) return <span>{unknown}</span>;
   const ms = instant(at);
   const text = { since: relative, until, at: moment, clock: exactMoment }[as](ms, now);

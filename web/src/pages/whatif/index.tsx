@@ -107,7 +107,7 @@ function Trial({ pool, pools, query }: TrialProps) {
       </form>
       {error && <ErrorNotice title="This could not be tried" error={error} />}
       {put && busy && !answer && <Waiting label="The log is being read twice" cards={1} />}
-      {answer && (
+      {answer && !error && (
         <div class="findings" aria-busy={busy}>
           {stale && !busy && <Notice title="The rules above were changed since: this is the outcome of those before" />}
           <Outcome of={answer} poolId={pool.id} />

@@ -1,3 +1,4 @@
+import { href } from "../../app/route";
 import type { Explanation } from "../../api/answers";
 import { capsBeside, decidedBy, inOrder, type Step, stepOfCap, stepsOf } from "../../model/arithmetic";
 import { Notice } from "../../parts/notice";
@@ -70,6 +71,11 @@ function Verdict({ of: e }: { of: Explanation }) {
         {`, after message ${reply.asOf.seq} of the log. `}
         {recorded && <Recorded of={e} />}
       </p>
+      {blocks && e.rules.pool && (
+        <p>
+          <a href={href("whatif", "", { pool: e.rules.pool.id })}>Try other rules on what happened</a>
+        </p>
+      )}
       {e.differs && e.differs.length > 0 && (
         <Notice tone="bad" title="The log gives another answer than was recorded">
           <p>{`These fields come out otherwise: ${e.differs.join(", ")}.`}</p>

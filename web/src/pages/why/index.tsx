@@ -49,7 +49,7 @@ export function WhyPage({ query }: PageProps) {
       {error && <ErrorNotice title="This could not be explained" error={error} />}
       {question === null && <Beginning of={query} />}
       {question !== null && !answer && busy && <Waiting label="The log is being read again" cards={2} />}
-      {question !== null && answer && (
+      {question !== null && answer && !error && (
         <div class="findings" aria-busy={busy}>
           <Explained of={answer} onMore={top === few ? () => setTop(many) : null} />
         </div>
