@@ -69,13 +69,14 @@ func (w *twin) hear(m *events.Message, e *events.Event) {
 
 // meters makes every meter anew, each from all that was said and used.
 func (w *twin) meters() map[projector.MeterName]projector.MeterState {
-	all := map[projector.MeterName]projector.MeterState{}
+	all, made := map[projector.MeterName]projector.MeterState{}, map[projector.MeterName]bool{}
 	for i := range w.steps {
 		if r := w.steps[i].said; r != nil {
 			name := projector.MeterName{Connection: w.steps[i].conn, Window: r.Window, Scope: r.Scope}
-			if _, made := all[name]; made {
+			if made[name] {
 				continue
 			}
+			made[name] = true // one that is forgotten in the end counts what it took in all the same
 			if m, known := w.meter(name); known {
 				all[name] = m
 			}
