@@ -12,7 +12,7 @@ export function failOpensIn(text: string): number | null {
 /** As failOpensIn, of the engine. It is no fault not to be told: then nothing is said about it. */
 export async function failOpens(fetch: Fetch): Promise<number | null> {
   try {
-    const response = await fetch("/metrics", { headers: { Accept: "text/plain" }, cache: "no-store", redirect: "error" });
+    const response = await fetch("/metrics", { cache: "no-store", redirect: "error" });
     return response.ok ? failOpensIn(await response.text()) : null;
   } catch {
     return null;

@@ -185,7 +185,7 @@ function options(props: { readonly current: Props }, within: HTMLElement, onPlac
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] } },
     axes: [
-      { ...axis, grid: { show: false }, values: times, space: 72 },
+      { ...axis, grid: { show: false }, values: times, space: 72, size: 28 },
       { ...axis, size: 64, values: (_, at) => at.map((value) => props.current.tick(value)) },
     ],
     series: [{}, ...lines.map((line) => seriesOf(line, steps !== undefined, colour))],

@@ -1,18 +1,20 @@
 import { useMemo } from "preact/hooks";
-import type { History, UsedDimension } from "../../api/types";
-import { projection } from "../../model/lasting";
+import type { Amount } from "../../api/json";
+import type { History, Usage, UsedDimension } from "../../api/types";
+import { lastingOf, projection } from "../../model/lasting";
 import { averages, burnSpan, type Part, partsOf, type Parts } from "../../model/series";
 import { Chart, type Line, type Reading } from "../../parts/chart";
 import { useAsked } from "../../state/asked";
 import { useSession } from "../../state/session";
 import { amount, short } from "../../words/amount";
-import { roughly } from "../../words/decimal";
-import { projectionWords } from "../../words/outcome";
+import { compare, roughly } from "../../words/decimal";
+import { outcomeWords, projectionWords } from "../../words/outcome";
 import { rateWords } from "../../words/rate";
 import { dimensionName } from "../../words/terms";
 import { instant, minute, moment } from "../../words/time";
+import { unitTitle } from "../../words/units";
 import type { CountedProps } from "./index";
-import { hueOf, nameOf, tickAmount } from "./lines";
+import { chartUnit, hueOf, nameOf, tickAmount } from "./lines";
 import { Section } from "./shares";
 
 /** How fast each key and all together use it, and what that leads to. */
@@ -27,44 +29,55 @@ export function BurnRate({ pool, usage, dimension: d, hues }: CountedProps) {
     minute,
   ).value;
   return (
-    <Section title="Burn rate" lead={`How fast ${dimensionName(d)} are used: a moving average over the complete minutes of the last hour.`}>
-      <BurnSaid d={d} at={instant(usage.asOf.time)} />
-      <div class="card chart-card">{history ? <Rates history={history} d={d} hues={hues} /> : <div class="chart-place" />}</div>
+    <Section title="Burn rate" lead={`How fast ${unitTitle(chartUnit(d.unit))} are used: a moving average over the complete minutes of the last hour.`}>
+      <BurnSaid usage={usage} d={d} />
+      <div class="card chart-card">{history ? <Rates history={history} usage={usage} d={d} hues={hues} /> : <div class="chart-place" />}</div>
       <Ahead d={d} at={instant(usage.asOf.time)} />
     </Section>
   );
 }
 
 /** Counts down by itself, so that the charts beside need not be drawn every second. */
-function BurnSaid({ d, at }: { d: UsedDimension; at: number }) {
-  const said = projectionWords(projection(d, at), useSession().store.now.value);
-  return (
-    <p class="burn-said">
-      Now {rateWords(d.burnRate.perSecond, d.unit)}. {said}
-    </p>
-  );
+function BurnSaid({ usage, d }: { usage: Usage; d: UsedDimension }) {
+  const now = useSession().store.now.value;
+  const rate = rateOf(usage, d);
+  const known = compare(rate, 0) > 0;
+  const said = d.unit === "percent" ? paceWords(usage, d, now) : projectionWords(projection(d, instant(usage.asOf.time)), now);
+  return <p class="burn-said">{known ? `Now ${rateWords(rate, chartUnit(d.unit))}. ${said}` : said}</p>;
+}
+
+/** The rate in the unit of the chart: of points there is none by the minute, and the pool has one in tokens. */
+const rateOf = (usage: Usage, d: UsedDimension): Amount => (d.unit === "percent" ? usage.burnRate.tokensPerSecond : d.burnRate.perSecond);
+
+/** Whether each account's window lasts, at its average pace until now. */
+function paceWords(usage: Usage, d: UsedDimension, now: number): string {
+  const windows = usage.signals.filter((s) => s.window === d.window).map((s) => lastingOf(usage.poolId, s, now)).filter((row) => row !== null);
+  const told = windows.map((row) => `${row.connectionId}: ${outcomeWords(row.outcome, row.resetAt, now).text}`);
+  return told.length === 0 ? "No data: the provider has not told of this window." : `At the average pace of the window: ${told.join("; ")}.`;
 }
 
 interface RatesProps {
   history: History;
+  usage: Usage;
   d: UsedDimension;
   hues: ReadonlyMap<string, number>;
 }
 
-function Rates({ history, d, hues }: RatesProps) {
-  const parts = useMemo(() => partsOf(history, d.unit, [...hues.keys()]), [history, d.unit]);
+function Rates({ history, usage, d, hues }: RatesProps) {
+  const unit = chartUnit(d.unit);
+  const parts = useMemo(() => partsOf(history, unit, [...hues.keys()]), [history, unit]);
   const lines = useMemo(() => ratesOf(parts, hues), [parts]);
   if (lines.every((line) => line.values.every((value) => value === null))) {
     return <p class="chart-place soft">No data: an average takes two minutes with use in the last hour.</p>;
   }
   return (
     <Chart
-      label={`Burn rate per minute, ${dimensionName(d)}`}
+      label={`Burn rate per minute, ${unitTitle(unit)}`}
       times={parts.times}
       lines={lines}
-      tick={(value) => short(tickAmount(value), d.unit)}
+      tick={(value) => short(tickAmount(value), unit)}
       title={(place) => (place === null ? "Moving average now" : `Used in the minute of ${moment(parts.times[place] ?? 0, parts.times.at(-1) ?? 0)}`)}
-      readings={(place) => rateReadings(parts, d, hues, place)}
+      readings={(place) => rateReadings(parts, usage, d, hues, place)}
     />
   );
 }
@@ -76,13 +89,15 @@ function ratesOf({ parts, total }: Parts, hues: ReadonlyMap<string, number>): Li
 }
 
 /** What the engine says now; of a minute, what was used in it. */
-function rateReadings({ parts, total }: Parts, d: UsedDimension, hues: ReadonlyMap<string, number>, place: number | null): Reading[] {
-  const rates = new Map(d.perKey.map((key) => [key.apiKeyId, key.burnRate.perSecond]));
+function rateReadings({ parts, total }: Parts, usage: Usage, d: UsedDimension, hues: ReadonlyMap<string, number>, place: number | null): Reading[] {
+  const unit = chartUnit(d.unit);
+  // In tokens the engine has a rate of the pool alone.
+  const rates = new Map(unit === d.unit ? d.perKey.map((key) => [key.apiKeyId, key.burnRate.perSecond]) : []);
   const said = (id: string, values: Part["values"], rate: Part["values"][number] | undefined): Reading => ({
     id, name: id === "total" ? "All together" : nameOf(id), hue: id === "total" ? "total" : hueOf(id, hues),
-    text: place !== null ? amount(values[place] ?? 0, d.unit) : rate === undefined ? "no data" : rateWords(rate, d.unit),
+    text: place !== null ? amount(values[place] ?? 0, unit) : rate === undefined ? "see each minute" : rateWords(rate, unit),
   });
-  return [said("total", total, d.burnRate.perSecond), ...parts.map((part) => said(part.id, part.values, rates.get(part.id)))];
+  return [said("total", total, rateOf(usage, d)), ...parts.map((part) => said(part.id, part.values, rates.get(part.id)))];
 }
 
 /** Two points are a line: from what is used now to where the rate leads. */

@@ -19,7 +19,7 @@ export function Connections({ pool, usage }: { pool: Pool; usage: Usage }) {
         columns={[
           { id: "id", title: "Connection", cell: (c) => <a href={href("plans", c.connectionId)}>{c.connectionId}</a> },
           { id: "weight", title: "Weight", right: true, cell: (c) => weights.get(c.connectionId) ?? "not known" },
-          { id: "flight", title: "Requests in flight", right: true, cell: (c) => `${c.inFlight} of ${c.maxConcurrent ?? "any number"}` },
+          { id: "flight", title: "Requests in flight", right: true, cell: (c) => c.maxConcurrent === null ? `${c.inFlight}, no bound` : `${c.inFlight} of ${c.maxConcurrent}` },
         ]}
       />
       {usage.signals.length > 0 && (

@@ -1,4 +1,5 @@
 /** How the charts of a pool name and colour what they draw. */
+import type { Unit } from "../../api/types";
 import { unlistedId } from "../../model/series";
 import type { Line } from "../../parts/chart";
 import { cut } from "../../words/decimal";
@@ -6,6 +7,12 @@ import { cut } from "../../words/decimal";
 export const nameOf = (id: string): string => (id === unlistedId ? "Keys without a share of their own" : id);
 
 export const hueOf = (id: string, hues: ReadonlyMap<string, number>): Line["hue"] => hues.get(id) ?? "others";
+
+/** What is counted, at the beginning of a sentence. */
+export const unitNames: Record<Unit, string> = { requests: "Requests", tokens: "Tokens", usd: "US dollars", percent: "Points of the provider's windows" };
+
+/** What a chart of a dimension counts: of points only the provider tells, and not by the minute. */
+export const chartUnit = (unit: Unit): Unit => (unit === "percent" ? "tokens" : unit);
 
 /** A number of an axis as an amount: no exponent, and none of the noise of binary fractions. */
 export function tickAmount(value: number): string {

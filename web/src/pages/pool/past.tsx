@@ -10,7 +10,7 @@ import { amount, short } from "../../words/amount";
 import { compare, sum } from "../../words/decimal";
 import { day, duration, hour, minute, moment } from "../../words/time";
 import type { CountedProps } from "./index";
-import { hueOf, nameOf, tickAmount } from "./lines";
+import { chartUnit, hueOf, nameOf, tickAmount, unitNames } from "./lines";
 import { Section } from "./shares";
 
 const ranges = { "1h": hour, "6h": 6 * hour, "24h": day, "7d": 7 * day, "30d": 30 * day } as const;
@@ -18,11 +18,10 @@ type Range = keyof typeof ranges;
 
 const rangeNames: Record<Range, string> = { "1h": "hour", "6h": "6 hours", "24h": "day", "7d": "week", "30d": "30 days" };
 
-const unitNames: Record<Unit, string> = { requests: "Requests", tokens: "Tokens", usd: "US dollars", percent: "Points of the provider's windows" };
-
 /** Who used how much when. */
 export function Past({ pool, dimension: d, hues }: CountedProps) {
   const [range, setRange] = useState<Range>("24h");
+  const unit = chartUnit(d.unit);
   const { api, store } = useSession();
   const { value: history, error } = useAsked(
     `${pool.id} ${pool.revision} ${range}`,
@@ -30,7 +29,7 @@ export function Past({ pool, dimension: d, hues }: CountedProps) {
     minute,
   );
   return (
-    <Section title="History" lead={`${unitNames[d.unit]} by time and key.`}>
+    <Section title="History" lead={`${unitNames[unit]} by time and key${unit === d.unit ? "" : ": of points, only the provider tells"}.`}>
       <Choice
         label="How far back"
         value={range}
@@ -38,7 +37,7 @@ export function Past({ pool, dimension: d, hues }: CountedProps) {
         onChange={setRange}
       />
       {error && <ErrorNotice title="The history could not be read" error={error} />}
-      <div class="card chart-card">{history ? <Used history={history} unit={d.unit} hues={hues} /> : <div class="chart-place" />}</div>
+      <div class="card chart-card">{history ? <Used history={history} unit={unit} hues={hues} /> : <div class="chart-place" />}</div>
     </Section>
   );
 }

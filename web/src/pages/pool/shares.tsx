@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Amount as Value } from "../../api/json";
-import type { Allocation, KeyUse, Pool, Unit, UsedDimension } from "../../api/types";
+import type { Allocation, KeyUse, Pool, UsedDimension } from "../../api/types";
 import { href } from "../../app/route";
 import { ownRow } from "../../model/keys";
 import { Swatch } from "../../parts/bar";
@@ -45,7 +45,7 @@ export function Allocations({ pool, usage, dimension: d, hues }: CountedProps) {
     { id: "key", title: "Key", compare: (a, b) => a.apiKeyId.localeCompare(b.apiKeyId), cell: (row) => <Name of={row} hue={hues.get(row.apiKeyId) ?? -1} pool={pool} /> },
     { id: "used", title: "Used", right: true, compare: byAmount((row) => row.consumed), cell: (row) => <Amount of={row.consumed} unit={d.unit} as={as} /> },
     { id: "share", title: "Fair share", right: true, compare: byAmount((row) => row.fairShare), cell: (row) => <Share of={row} d={d} /> },
-    { id: "deficit", title: "Borrows or has left", right: true, compare: byAmount((row) => row.deficit), cell: (row) => <Deficit of={row.deficit} unit={d.unit} /> },
+    { id: "deficit", title: "Borrows or has left", right: true, compare: byAmount((row) => row.deficit), cell: (row) => <Deficit of={row.deficit} d={d} /> },
     { id: "held", title: "Under way", right: true, compare: byAmount((row) => row.held), cell: (row) => <Amount of={row.held} unit={d.unit} as={as} /> },
     { id: "rate", title: "Burn rate", right: true, compare: byAmount((row) => row.burnRate.perSecond), cell: (row) => rateWords(row.burnRate.perSecond, d.unit) },
     { id: "policy", title: "Policy", cell: (row) => (row.rule ? <span title={policyMeaning(row.rule.policy)}>{row.rule.policy}</span> : "none") },
@@ -86,7 +86,7 @@ function Name({ of, hue, pool }: { of: Row; hue: number; pool: Pool }) {
 }
 
 function Share({ of, d }: { of: Row; d: UsedDimension }) {
-  if (of.fairShare === null) return <span class="faint">{d.limit === null ? "limit not known" : "none"}</span>;
+  if (of.fairShare === null) return <span class="faint">{d.limit === null ? "limit not known" : of.allocation === null ? "none" : "with everyone else"}</span>;
   return (
     <span title={portion(of.consumed, of.fairShare, "its share")}>
       <Amount of={of.fairShare} unit={d.unit} as={asOf(d)} />
@@ -95,8 +95,8 @@ function Share({ of, d }: { of: Row; d: UsedDimension }) {
 }
 
 /** How much is borrowed above the share, or left of it, and never a sign that has to be thought about. */
-function Deficit({ of, unit }: { of: Value | null; unit: Unit }) {
-  if (of === null) return <span class="faint">not known</span>;
+function Deficit({ of, d: { unit, limit } }: { of: Value | null; d: UsedDimension }) {
+  if (of === null) return <span class="faint">{limit === null ? "not known" : "no share of its own"}</span>;
   if (compare(of, 0) <= 0) return <span>{amount(minus(0, of), unit)} left</span>;
   return <span class="warn-text">borrows {amount(of, unit)}</span>;
 }

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { href } from "../../app/route";
 import { type BlockedKey, blockedNow } from "../../model/blocked";
 import { type Use, uses } from "../../model/figures";
+import { usedUp } from "../../model/health";
 import { type Lasting, lasting, type Rolling, rolling } from "../../model/lasting";
 import { Amount, Percent, When } from "../../parts/figures";
 import { Button } from "../../parts/button";
@@ -100,19 +101,21 @@ type Window = { kind: "account"; row: Lasting } | { kind: "rolling"; row: Rollin
 function WillItLast() {
   const { store } = useSession();
   const accounts = lasting(store.all.value, store.minute.value);
+  const limits = rolling(store.all.value);
   const rows: Window[] = [
     ...accounts.map((row): Window => ({ kind: "account", row })),
-    ...rolling(store.all.value).map((row): Window => ({ kind: "rolling", row })),
+    ...limits.map((row): Window => ({ kind: "rolling", row })),
   ];
   const gone = accounts.filter((row) => row.outcome.kind === "gone").length;
   const short = accounts.filter((row) => row.outcome.kind === "short").length;
-  const parts = [gone > 0 && `${count(gone, "window")} used up`, short > 0 && `${count(short, "window")} will run out before the reset`];
+  const full = limits.filter((row) => usedUp(row.dimension)).length;
+  const parts = [gone > 0 && `${count(gone, "window")} used up`, full > 0 && `${count(full, "limit")} without a reset used up`, short > 0 && `${count(short, "window")} will run out before the reset`];
   const calm = accounts.length > 0 ? "Every account lasts until its reset." : "No provider has told of a reset yet.";
   return (
     <Answer
       title="Will it last until the reset?"
       said={parts.filter(Boolean).join(", ") || calm}
-      tone={gone > 0 ? "bad" : short > 0 ? "warn" : accounts.length > 0 ? "good" : "quiet"}
+      tone={gone + full > 0 ? "bad" : short > 0 ? "warn" : accounts.length > 0 ? "good" : "quiet"}
       rows={rows}
     >
       {(of) => (of.kind === "account" ? <AccountRow key={of.row.id} of={of.row} /> : <RollingRow key={of.row.id} of={of.row} />)}

@@ -12,7 +12,7 @@ import { hour, minute } from "../../words/time";
 export function Summary() {
   const f = figures(useSession().store.all.value);
   return (
-    <dl class="figures">
+    <dl class="stats">
       <Figure title="Pools">{grouped(String(f.pools))}</Figure>
       <Figure title="Keys with a share" small="each counted once">
         {grouped(String(f.keys))}
@@ -30,11 +30,11 @@ export function Summary() {
 
 function Figure({ title, small, children }: { title: string; small?: ComponentChildren; children: ComponentChildren }) {
   return (
-    <div class="card figure">
+    <div class="card stat">
       <dt>{title}</dt>
       <dd>
-        <span class="figure-value">{children}</span>
-        <span class="figure-small">{small}</span>
+        <span class="stat-value">{children}</span>
+        <span class="stat-small">{small}</span>
       </dd>
     </div>
   );
