@@ -105,7 +105,7 @@ function AllocationRow({ of: a, was, place, error, onChange }: {
 
 function WeightSum({ tried }: { tried: Tried }) {
   const all = weightSum(tried);
-  if (all === null) return <p class="warn-text">A weight is no number.</p>;
+  if (all === null) return <p class="warn-text">A weight is no number of 0 or more.</p>;
   const side = compare(all, 100);
   const means = side === 0 ? "" : side < 0 ? ": what lacks to 100 is nobody's share" : ": each weight is a part of this sum";
   return <p class={side === 0 ? "soft" : "warn-text"}>{`The weights sum to ${grouped(all)}${means}.`}</p>;

@@ -1,7 +1,8 @@
 import type { ExplainedEvent, ExplainedLine, Explanation } from "../../api/answers";
+import type { Unit } from "../../api/types";
 import { allocationOf, counted, unexplained } from "../../model/arithmetic";
 import { Button } from "../../parts/button";
-import { Amount, When } from "../../parts/figures";
+import { When } from "../../parts/figures";
 import { Notice } from "../../parts/notice";
 import { type Column, Table } from "../../parts/table";
 import { count, exactAmount, exactly } from "../../words/amount";
@@ -36,7 +37,7 @@ function Line({ of: line, e, onMore }: { of: ExplainedLine; e: Explanation; onMo
       <p>
         {`${whose(e)} used ${used} since `}
         <When at={line.from} as="clock" />
-        {`: ${count(line.events, "event")} found, which together count ${exactAmount(line.found, line.unit)}.`}
+        {`: ${count(line.events, "event")} found, which ${line.events === 1 ? "counts" : "together count"} ${exactAmount(line.found, line.unit)}.`}
       </p>
       {compare(rest, 0) > 0 && <Notice tone="warn" title={`The log does not have the events of ${exactAmount(rest, line.unit)} any more`} />}
       {line.top.length > 0 && <Table caption={`Events of ${dimensionName(line)}, the heaviest first`} columns={columns(line)} rows={line.top} rowKey={(event) => `${event.seq}/${event.index}`} />}
@@ -57,11 +58,16 @@ function partOf(event: ExplainedEvent): string {
   return part === null ? "" : `${percentFigure(part)} of its cost`;
 }
 
+/** Of what the provider counts no event has a cost: its part is what was split. */
+function costOf(event: ExplainedEvent, unit: Unit) {
+  return unit === "percent" && compare(event.cost, 0) === 0 ? <span class="faint">a part</span> : exactly(event.cost, unit);
+}
+
 function columns({ unit }: ExplainedLine): readonly Column<ExplainedEvent>[] {
   return [
     { id: "time", title: "Time", cell: (event) => <When at={event.time} as="clock" /> },
     { id: "weight", title: "Counts", right: true, compare: (a, b) => compare(a.weight, b.weight), cell: (event) => <span title={partOf(event)}>{exactly(event.weight, unit)}</span> },
-    { id: "cost", title: "Cost", right: true, compare: (a, b) => compare(a.cost, b.cost), cell: (event) => exactly(event.cost, unit) },
+    { id: "cost", title: "Cost", right: true, compare: (a, b) => compare(a.cost, b.cost), cell: (event) => costOf(event, unit) },
     { id: "key", title: "Key", cell: (event) => <span class="break">{event.apiKeyId}</span> },
     { id: "connection", title: "Connection", cell: (event) => <span class="break">{event.connectionId}</span> },
     { id: "model", title: "Model", cell: (event) => event.model ?? <span class="faint">not said</span> },
@@ -80,7 +86,7 @@ function ByKey({ of: line, asking }: { of: ExplainedLine; asking: string }) {
         <div key={key.apiKeyId} class={key.apiKeyId === asking ? "asking" : undefined}>
           <dt class="break">{key.apiKeyId}</dt>
           <dd>
-            <Amount of={key.consumed} unit={line.unit} />
+            {exactAmount(key.consumed, line.unit)}
           </dd>
         </div>
       ))}

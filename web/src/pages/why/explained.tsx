@@ -61,7 +61,7 @@ function Verdict({ of: e }: { of: Explanation }) {
       {reply.degraded?.map((d) => <p key={d}>{`The answer may be off: ${degradedReason(d)}.`}</p>)}
       {reply.message && (
         <figure class="why-told">
-          <figcaption class="faint">What its caller was told</figcaption>
+          <figcaption class="faint">{recorded ? "What its caller was told" : "What its caller would be told"}</figcaption>
           <blockquote>{reply.message}</blockquote>
         </figure>
       )}

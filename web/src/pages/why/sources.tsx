@@ -89,9 +89,9 @@ function planSays(plan: Plan): string {
 const ruleColumns: readonly Column<RuleRow>[] = [
   { id: "what", title: "Document", cell: (row) => row.what },
   { id: "says", title: "Says", cell: (row) => row.says },
-  { id: "revision", title: "Revision", right: true, cell: (row) => (row.revision === 0 ? <span class="faint">never set</span> : String(row.revision)) },
+  { id: "revision", title: "Revision", right: true, cell: (row) => (row.revision === 0 ? <span class="faint nowrap">never set</span> : String(row.revision)) },
   { id: "changed", title: "Changed", cell: (row) => <When at={row.updatedAt} as="clock" unknown="never" /> },
-  { id: "by", title: "By", cell: (row) => (row.by ? <span class="break">{row.by}</span> : <span class="faint">not said</span>) },
+  { id: "by", title: "By", cell: (row) => (row.by ? <span class="break">{row.by}</span> : <span class="faint nowrap">not said</span>) },
 ];
 
 const signalColumns: readonly Column<Signal>[] = [

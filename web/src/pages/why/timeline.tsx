@@ -63,9 +63,11 @@ export function Timeline({ apiKeyId, connectionId, at, now, onMoment, onNow }: P
 }
 
 function rowsSaid(rows: readonly RecordedDecision[], apiKeyId: string): string {
-  const blocked = rows.filter((row) => row.reply.decision === "block").reduce((n, row) => n + row.count, 0);
+  const times = (is: (row: RecordedDecision) => boolean): number => rows.filter(is).reduce((n, row) => n + row.count, 0);
+  const blocked = times((row) => row.reply.decision === "block");
+  const noted = times((row) => row.reply.wouldBlock === true);
   const whose = apiKeyId ? ` of ${apiKeyId}` : "";
-  return `${count(blocked, "block")}${whose} on this stretch`;
+  return `${count(blocked, "block")}${whose} on this stretch${noted > 0 ? `, and ${count(noted, "answer")} that would have been one` : ""}`;
 }
 
 /** What was recorded along the stretch; nothing while it is not known. */
