@@ -68,6 +68,7 @@ describe("the page of a pool", () => {
       await on.engine.post("/api/quota/pools", { id: "fresh", name: "Fresh", provider: "kimi", mode: "observe", connectionIds: ["fresh-1"], allocations: [{ apiKeyId: "ann", weight: 100 }] });
       const steps = section(page, "First steps");
       await steps.getByText("Events are seen still to come").waitFor();
+      await section(page, "Allocations").waitFor();
       await on.picture(page, "pool-first-steps");
       await on.engine.post("/api/quota/events", { apiKeyId: "ann", connectionId: "fresh-1", cost: { requests: 1 } });
       await steps.getByText("Events are seen done").waitFor();
