@@ -34,3 +34,16 @@ test("who hangs up does not ask again", async () => {
   await vi.advanceTimersByTimeAsync(10_000);
   expect(call).toHaveBeenCalledTimes(1);
 });
+
+test("the next audit waits for one that was given up to end", async () => {
+  const abort = new AbortController();
+  void patiently(() => new Promise(() => undefined), abort.signal);
+  await vi.advanceTimersByTimeAsync(1_000);
+  abort.abort();
+  const call = vi.fn().mockResolvedValue("answer");
+  const answer = patiently(call, new AbortController().signal);
+  await vi.advanceTimersByTimeAsync(249);
+  expect(call).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await answer).toBe("answer");
+});

@@ -7,7 +7,8 @@ const tries = 90;
 const pause = 1_000;
 
 /** Resolves after so many milliseconds, or rejects as an aborted call does. */
-function rest(ms: number, signal: AbortSignal): Promise<void> {
+async function rest(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms <= 0) return;
   return new Promise((resolve, reject) => {
     const hangUp = (): void => {
       clearTimeout(timer);
@@ -22,8 +23,25 @@ function rest(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
+/** How long an engine may go on with what nobody waits for any more, in milliseconds. */
+const ending = 250;
+
+/** When the audit that was given up last is over. */
+let over = 0;
+
 /** Makes a call again while the engine answers that it is busy: it makes one audit at a time. */
 export async function patiently<T>(call: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+  await rest(over - Date.now(), signal); // a refusal that can be foreseen need not be asked for
+  const givenUp = (): void => void (over = Date.now() + ending);
+  signal.addEventListener("abort", givenUp);
+  try {
+    return await again(call, signal);
+  } finally {
+    signal.removeEventListener("abort", givenUp);
+  }
+}
+
+async function again<T>(call: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let left = tries; ; left--) {
     try {
       return await call(signal);

@@ -59,7 +59,7 @@ function Summary({ of: report }: { of: WhatIfReport }) {
       <dl class="trial-totals">
         <Total title="Allowed" before={total.before.allowed} after={total.after.allowed} />
         <Total title="Blocked" before={total.before.blocked} after={total.after.blocked} />
-        <Total title="Only noted, as the pool observes" before={total.before.wouldBlock} after={total.after.wouldBlock} />
+        <Total title="Only noted" before={total.before.wouldBlock} after={total.after.wouldBlock} />
         <Total title="Allowed, after the others" before={total.before.deprioritized} after={total.after.deprioritized} />
         {servedUnits(report).map((unit) => (
           <div key={unit}>
