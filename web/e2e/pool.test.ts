@@ -58,6 +58,9 @@ describe("the page of a pool", () => {
       await history.getByText("All of this time").waitFor();
       await history.getByRole("slider").press("End");
       await history.getByText(/^From /).waitFor();
+      await history.getByRole("slider").press("ArrowLeft");
+      await history.locator(".u-over").hover({ position: { x: 300, y: 60 } });
+      await history.getByText("0 requests").first().waitFor();
       await history.getByText("Last hour", { exact: true }).click();
       await history.getByText("All of this time").waitFor();
     }));

@@ -176,7 +176,7 @@ function options(props: { readonly current: Props }, within: HTMLElement, onPlac
   const colour = colours(within);
   const { lines, steps } = props.current;
   const axis = { stroke: colour("text-faint"), font: `12px ${getComputedStyle(within).fontFamily}`, grid: { stroke: colour("line"), width: 1 }, ticks: { show: false } };
-  const times = (u: uPlot, at: number[]): string[] => at.map((time) => axisInstant(time, (u.scales["x"]?.max ?? 0) - (u.scales["x"]?.min ?? 0)));
+  const times = (u: uPlot, at: number[]): string[] => axisTexts(at, (u.scales["x"]?.max ?? 0) - (u.scales["x"]?.min ?? 0));
   return {
     width: within.clientWidth,
     height,
@@ -191,6 +191,12 @@ function options(props: { readonly current: Props }, within: HTMLElement, onPlac
     series: [{}, ...lines.map((line) => seriesOf(line, steps !== undefined, colour))],
     hooks: { setCursor: [(u) => onPlace(pointed(u, props.current.times))] },
   };
+}
+
+/** What stands under the marks of an axis of that length: a day that has several marks is named at its first. */
+export function axisTexts(at: readonly number[], span: number, zone?: string): string[] {
+  const texts = at.map((time) => axisInstant(time, span, zone));
+  return texts.map((text, place) => (text === texts[place - 1] ? "" : text));
 }
 
 /** The place that the pointer is at; null when it is elsewhere. */

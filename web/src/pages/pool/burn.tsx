@@ -7,7 +7,7 @@ import { Chart, type Line, type Reading } from "../../parts/chart";
 import { useAsked } from "../../state/asked";
 import { useSession } from "../../state/session";
 import { amount, short } from "../../words/amount";
-import { compare, roughly } from "../../words/decimal";
+import { compare, roughly, sum } from "../../words/decimal";
 import { outcomeWords, projectionWords } from "../../words/outcome";
 import { rateWords } from "../../words/rate";
 import { dimensionName } from "../../words/terms";
@@ -49,11 +49,13 @@ function BurnSaid({ usage, d }: { usage: Usage; d: UsedDimension }) {
 /** The rate in the unit of the chart: of points there is none by the minute, and the pool has one in tokens. */
 const rateOf = (usage: Usage, d: UsedDimension): Amount => (d.unit === "percent" ? usage.burnRate.tokensPerSecond : d.burnRate.perSecond);
 
+const inSentence = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
+
 /** Whether each account's window lasts, at its average pace until now. */
 function paceWords(usage: Usage, d: UsedDimension, now: number): string {
   const windows = usage.signals.filter((s) => s.window === d.window).map((s) => lastingOf(usage.poolId, s, now)).filter((row) => row !== null);
-  const told = windows.map((row) => `${row.connectionId}: ${outcomeWords(row.outcome, row.resetAt, now).text}`);
-  return told.length === 0 ? "No data: the provider has not told of this window." : `At the average pace of the window: ${told.join("; ")}.`;
+  const told = windows.map((row) => `${row.connectionId} ${inSentence(outcomeWords(row.outcome, row.resetAt, now).text)}`);
+  return told.length === 0 ? "No data: the provider has not told of this window." : `At its average pace until now, ${told.join("; ")}.`;
 }
 
 interface RatesProps {
@@ -95,7 +97,7 @@ function rateReadings({ parts, total }: Parts, usage: Usage, d: UsedDimension, h
   const rates = new Map(unit === d.unit ? d.perKey.map((key) => [key.apiKeyId, key.burnRate.perSecond]) : []);
   const said = (id: string, values: Part["values"], rate: Part["values"][number] | undefined): Reading => ({
     id, name: id === "total" ? "All together" : nameOf(id), hue: id === "total" ? "total" : hueOf(id, hues),
-    text: place !== null ? amount(values[place] ?? 0, unit) : rate === undefined ? "see each minute" : rateWords(rate, unit),
+    text: place !== null ? amount(values[place] ?? 0, unit) : rate === undefined ? `${amount(sum(values), unit)} in this hour` : rateWords(rate, unit),
   });
   return [said("total", total, rateOf(usage, d)), ...parts.map((part) => said(part.id, part.values, rates.get(part.id)))];
 }
