@@ -37,7 +37,7 @@ function compressed(): Plugin {
 const engine = process.env["QUOTA_ENGINE"] ?? "http://127.0.0.1:8480";
 
 /** The name in Host stays what the browser calls: the engine compares it with Origin. */
-const proxy = { "/api": { target: engine, changeOrigin: false } };
+const proxy = { "/api": { target: engine, changeOrigin: false }, "/metrics": { target: engine } };
 
 export default defineConfig({
   plugins: [emptied(), compressed()],

@@ -21,7 +21,7 @@ export async function startFront(engine: string): Promise<Front> {
   const server = await preview({
     root,
     logLevel: "error",
-    preview: { port: 0, host: "127.0.0.1", headers: { "Content-Security-Policy": policy() }, proxy: { "/api": { target: engine, changeOrigin: false } } },
+    preview: { port: 0, host: "127.0.0.1", headers: { "Content-Security-Policy": policy() }, proxy: { "/api": { target: engine, changeOrigin: false }, "/metrics": { target: engine } } },
   });
   const url = server.resolvedUrls?.local[0];
   if (!url) throw new Error("the pages are served nowhere");
