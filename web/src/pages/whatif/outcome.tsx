@@ -90,7 +90,9 @@ function Summary({ of: report }: { of: WhatIfReport }) {
   );
 }
 
-const servedTitle = (unit: Unit): string => ({ requests: "Requests counted", tokens: "Tokens counted", usd: "Dollars counted", percent: "Points counted" })[unit];
+const unitTitle = (unit: Unit): string => ({ requests: "Requests", tokens: "Tokens", usd: "Dollars", percent: "Points" })[unit];
+
+const servedTitle = (unit: Unit): string => `${unitTitle(unit)} counted`;
 
 function Total({ title, before, after }: { title: string; before: number; after: number }) {
   return (
@@ -138,11 +140,11 @@ function keyColumns(units: readonly Unit[]): readonly Column<TrialRow>[] {
     { id: "allowed", title: "Allowed", right: true, compare: (a, b) => a.after.allowed - b.after.allowed, cell: ({ before, after }) => <BothCounts before={before.allowed} after={after.allowed} /> },
     { id: "blocked", title: "Blocked", right: true, compare: (a, b) => a.after.blocked - b.after.blocked, cell: ({ before, after }) => <BothCounts before={before.blocked} after={after.blocked} /> },
     ...units.map((unit): Column<TrialRow> => ({
-      id: unit, title: servedTitle(unit), right: true,
+      id: unit, title: unitTitle(unit), right: true,
       compare: (a, b) => compare(a.after.served[unit] ?? 0, b.after.served[unit] ?? 0),
       cell: ({ before, after }) => <Both before={before.served[unit] ?? 0} after={after.served[unit] ?? 0} unit={unit} />,
     })),
-    { id: "reasons", title: "Blocked after for", cell: (row) => reasonsOf(row) || <span class="faint">nothing</span> },
+    { id: "reasons", title: "Blocked for", cell: (row) => reasonsOf(row) || <span class="faint">nothing</span> },
   ];
 }
 
