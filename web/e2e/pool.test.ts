@@ -77,4 +77,14 @@ describe("the page of a pool", () => {
       await steps.getByText("Events are seen done").waitFor();
       expect(await steps.getByText("The pool enforces still to come").count()).toBe(1);
     }));
+
+  test("the line above every page tells what no pool knows of", async () => {
+    await on.engine.post("/api/quota/events", { apiKeyId: "stray-script", connectionId: "kimi-private", cost: { requests: 1 } });
+    await on.visit("#/settings", {}, async (page) => {
+      const line = page.getByRole("status", { name: "How far the numbers can be trusted" });
+      await line.getByText("1 connection and 1 key outside of every pool").waitFor();
+      await line.getByText("41 points of codex-pro by no key").waitFor();
+      await line.getByText(/^oldest reading/).waitFor();
+    });
+  });
 });
