@@ -93,14 +93,14 @@ function AllocationRow({ of: a, place, part, known, problem, onChange, onRemove 
           {(control) => <input {...control} class="input" list={known} value={a.apiKeyId} onInput={(e) => onChange({ apiKeyId: e.currentTarget.value })} autocomplete="off" />}
         </Field>
         <Field label="Weight" hint={part} problem={problem(`${at}.weight`)}>
-          {(control) => <input {...control} class="input figure" inputMode="decimal" value={a.weight} onInput={(e) => onChange({ weight: e.currentTarget.value })} autocomplete="off" />}
+          {(control) => <input {...control} class="input number-input" inputMode="decimal" value={a.weight} onInput={(e) => onChange({ weight: e.currentTarget.value })} autocomplete="off" />}
         </Field>
-        <Field label="Above its share" problem={problem(`${at}.policy`)}>
+        <Field label="Above its share" hint={`It ${policyMeaning(a.policy).replace(/^\w+: /, "")}.`} problem={problem(`${at}.policy`)}>
           {(control) => (
             <select {...control} class="input" value={a.policy} onChange={(e) => onChange({ policy: e.currentTarget.value as Policy })}>
               {policies.map((policy) => (
                 <option key={policy} value={policy}>
-                  {policyMeaning(policy)}
+                  {policy}
                 </option>
               ))}
             </select>

@@ -28,7 +28,7 @@ export function Caps({ of, place, problem, onChange }: Props) {
       {caps.map((cap) => (
         <div key={cap.row} class="row cap-row">
           <Field label="Never more than" problem={problemOf(cap)}>
-            {(control) => <input {...control} class="input figure" inputMode="decimal" value={cap.value} onInput={(e) => set(cap.row, { value: e.currentTarget.value })} autocomplete="off" />}
+            {(control) => <input {...control} class="input number-input" inputMode="decimal" value={cap.value} onInput={(e) => set(cap.row, { value: e.currentTarget.value })} autocomplete="off" />}
           </Field>
           <UnitChoice value={cap.unit} onChange={(unit) => set(cap.row, { unit })} />
           <WindowChoice value={cap.window} every={cap.window === "every" || !hasEvery} onChange={(window) => set(cap.row, { window })} />

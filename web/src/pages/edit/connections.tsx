@@ -36,12 +36,12 @@ export function Connections({ draft, change, problem, seen, poolId }: Props) {
             </Field>
             <Field label="Turns" problem={problem(`connections[${place}].weight`)}>
               {(control) => (
-                <input {...control} class="input figure" inputMode="numeric" placeholder="100" title="How often it is chosen, compared with the others" value={c.weight} onInput={(e) => set(c.row, { weight: e.currentTarget.value })} autocomplete="off" />
+                <input {...control} class="input number-input" inputMode="numeric" placeholder="100" title="How often it is chosen, compared with the others" value={c.weight} onInput={(e) => set(c.row, { weight: e.currentTarget.value })} autocomplete="off" />
               )}
             </Field>
             <Field label="At once" problem={problem(`connections[${place}].maxConcurrent`)}>
               {(control) => (
-                <input {...control} class="input figure" inputMode="numeric" placeholder="no bound" title="How many requests may be under way at once" value={c.maxConcurrent} onInput={(e) => set(c.row, { maxConcurrent: e.currentTarget.value })} autocomplete="off" />
+                <input {...control} class="input number-input" inputMode="numeric" placeholder="no bound" title="How many requests may be under way at once" value={c.maxConcurrent} onInput={(e) => set(c.row, { maxConcurrent: e.currentTarget.value })} autocomplete="off" />
               )}
             </Field>
             <Button kind="quiet" label={`Remove the connection ${c.connectionId}`} onClick={() => change({ connections: without(draft.connections, c.row) })}>

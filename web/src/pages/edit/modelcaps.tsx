@@ -34,7 +34,7 @@ export function ModelCaps({ draft, change, problem }: FormProps) {
                 {(control) => <input {...control} class="input" value={cap.model} onInput={(e) => set(cap.row, { model: e.currentTarget.value })} autocomplete="off" />}
               </Field>
               <Field label="Never more than" problem={problem(`modelCaps[${place}].capValue`)}>
-                {(control) => <input {...control} class="input figure" inputMode="decimal" value={cap.capValue} onInput={(e) => set(cap.row, { capValue: e.currentTarget.value })} autocomplete="off" />}
+                {(control) => <input {...control} class="input number-input" inputMode="decimal" value={cap.capValue} onInput={(e) => set(cap.row, { capValue: e.currentTarget.value })} autocomplete="off" />}
               </Field>
               <UnitChoice value={cap.capUnit} onChange={(capUnit) => set(cap.row, { capUnit })} />
               <Button kind="quiet" label={`Remove this cap of ${cap.apiKeyId} for ${cap.model}`} onClick={() => change({ modelCaps: without(list, cap.row) })}>

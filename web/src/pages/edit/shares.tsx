@@ -2,8 +2,7 @@ import type { ApiError } from "../../api/error";
 import type { Plans } from "../../api/types";
 import type { Draft } from "../../model/draft";
 import { type PoolLimit, poolLimits, shares } from "../../model/share";
-import { Amount } from "../../parts/figures";
-import { amount } from "../../words/amount";
+import { amount, exactly } from "../../words/amount";
 import { keyName } from "../../words/effect";
 import { dimensionTitle } from "../../words/terms";
 import { weightsOf } from "./allocations";
@@ -43,9 +42,7 @@ function Dimension({ of, draft }: { of: PoolLimit; draft: Draft }) {
           {draft.allocations.map((a, place) => (
             <div key={a.row}>
               <dt>{keyName(a.apiKeyId) || "a key without a name"}</dt>
-              <dd>
-                <Amount of={parts[place] ?? "0"} unit={of.unit} as="figure" />
-              </dd>
+              <dd>{exactly(parts[place] ?? "0", of.unit)}</dd>
             </div>
           ))}
         </dl>
