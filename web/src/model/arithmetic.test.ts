@@ -88,6 +88,12 @@ test.each<[string, { unit: "usd" | "requests"; window: "daily" | "hourly"; model
   ["bob", { unit: "requests", window: "hourly", model: "k2" }, null],
 ])("the cap of %s on %o is %s", (key, line, cap) => expect(capOn(pool, key, line)).toBe(cap));
 
+test("of two caps on one dimension the tighter one holds", () => {
+  const capped = (value: number) => ({ ...pool, allocations: [{ apiKeyId: "ann", weight: 1, policy: "hard" as const, caps: [{ unit: "usd" as const, window: "daily" as const, value }], capUnit: "usd" as const, capValue: 30 }] });
+  expect(capOn(capped(20), "ann", { unit: "usd", window: "daily" })).toBe(20);
+  expect(capOn(capped(40), "ann", { unit: "usd", window: "daily" })).toBe(30);
+});
+
 test("a cap on a window of its own is shown beside the dimensions", () => {
   const line = { unit: "usd", window: "daily", from: "2026-09-20T00:00:00.000Z", consumed: null, found: 23.481, events: 2, top: [], keys: [] } as const;
   const e = explained({ consumption: [{ ...line, top: [], keys: [] }] });
