@@ -51,6 +51,7 @@ test.each<[string, Partial<UsedDimension>, object]>([
   ["ends", {}, { kind: "ends", at: noon + 90_000 }],
   ["is given anew before", { perConnection: [{ resetAt: at(60) }, { resetAt: at(1.5) }] as ConnectionUse[] }, { kind: "reset", at: noon + 90_000 }],
   ["ends before it is given anew", { perConnection: [{ resetAt: at(60) }, { resetAt: null }] as ConnectionUse[] }, { kind: "ends", at: noon + 90_000 }],
+  ["ends a moment before it is given anew", { perConnection: [{ resetAt: at(1.6) }] as ConnectionUse[] }, { kind: "ends", at: noon + 90_000 }],
   ["is used up, whatever its rate", { consumedTotal: 100, burnRate: { perSecond: 0, timeToExhaustionMs: null } }, { kind: "used-up" }],
   ["has no rate", { burnRate: { perSecond: 0, timeToExhaustionMs: null } }, { kind: "no-data" }],
   ["has no limit", { limit: null, burnRate: { perSecond: 1, timeToExhaustionMs: null } }, { kind: "no-limit" }],
