@@ -102,3 +102,9 @@ describe("rejected events", () => {
       await on.picture(page, "rejected-light");
     }));
 });
+
+test.each(["decisions", "rejected"])("%s can be read in the dark and on a narrow screen", (name) =>
+  on.visit(`#/${name}`, { dark: true, width: 360 }, async (page) => {
+    await page.getByText("the newest first", { exact: false }).last().waitFor();
+    await on.picture(page, `${name}-narrow-dark`);
+  }));
