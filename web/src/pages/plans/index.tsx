@@ -89,17 +89,17 @@ const columns: readonly Column<Plan>[] = [
     cell: (plan) => (plan.poolId === null ? <span class="faint">in no pool</span> : <a href={href("pool", plan.poolId)}>{plan.poolId}</a>),
   },
   { id: "source", title: "Where it comes from", compare: byText((plan) => plan.source), cell: (plan) => <SourceTag plan={plan} /> },
-  { id: "dimensions", title: "What it may use", cell: (plan) => <Dimensions of={plan} /> },
+  { id: "dimensions", title: "What it may use", cell: (plan) => <Dimensions of={plan} none="no limit" /> },
 ];
 
 const catalogueColumns: readonly Column<CatalogueEntry>[] = [
   { id: "provider", title: "Provider", compare: byText((entry) => entry.provider), cell: (entry) => entry.provider },
   { id: "aliases", title: "Also called", cell: (entry) => entry.aliases.join(", ") || <span class="faint">nothing else</span> },
-  { id: "dimensions", title: "What it sells", cell: (entry) => <Dimensions of={entry} /> },
+  { id: "dimensions", title: "What it sells", cell: (entry) => <Dimensions of={entry} none="not known" /> },
 ];
 
-function Dimensions({ of: { dimensions } }: { of: Pick<Plan, "dimensions"> }) {
-  if (dimensions.length === 0) return <span class="faint">no limit</span>;
+function Dimensions({ of: { dimensions }, none }: { of: Pick<Plan, "dimensions">; none: string }) {
+  if (dimensions.length === 0) return <span class="faint">{none}</span>;
   return (
     <ul class="plan-dimensions">
       {dimensions.map((d) => (
