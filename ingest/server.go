@@ -109,10 +109,25 @@ func (s *Server) Failed() <-chan error { return s.log.fatal }
 // Shutdown stops the server and waits until its files are closed. It may be
 // called once; the error is that of giving back the directory.
 func (s *Server) Shutdown() error {
+	s.settle()
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()
 	return s.lock.Close()
 }
+
+// settle waits for requests that the server has begun to serve: it knows nothing of a
+// stream that is still being made when it shuts down, and would leave its files open.
+// It counts them and tells nobody, so they are asked for; settleWithin bounds the wait
+// for one that is stuck.
+func (s *Server) settle() {
+	for end := time.Now().Add(settleWithin); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if info, err := s.nats.Jsz(nil); err != nil || info.API.Inflight == 0 {
+			return
+		}
+	}
+}
+
+const settleWithin = 2 * time.Second
 
 // A client that says nothing is given up after maxPings pings without an answer
 // and one interval more, 9 s. Until then a decider whose machine is gone is sent

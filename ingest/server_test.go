@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -311,5 +312,29 @@ func TestACopyThatWasTakenWhileItWasWritten(t *testing.T) {
 	stop(t, alone)
 	if said.Len() > 0 {
 		t.Errorf("it says %s", said.String())
+	}
+}
+
+// A stream that is being made when the server ends is closed with it.
+func TestTheEndWaitsForWhatWasAsked(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	s := start(t, Options{Dir: t.TempDir()})
+	nc, err := nats.Connect(s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		config := fmt.Sprintf(`{"name":"S%d","subjects":["s.%d"],"storage":"file"}`, i, i)
+		if err := nc.PublishRequest(fmt.Sprintf("$JS.API.STREAM.CREATE.S%d", i), "nobody", []byte(config)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := nc.FlushTimeout(10 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	nc.Close()
+	stop(t, s)
+	if err := goleak.Find(before); err != nil {
+		t.Error(err)
 	}
 }

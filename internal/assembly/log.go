@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -114,10 +115,17 @@ func (l *logOf) failed() <-chan error {
 	return l.server.Failed()
 }
 
+// close lets its own server first take everything this process has asked of it, which
+// Shutdown then waits for.
 func (l *logOf) close() error {
-	l.conn.Close()
 	if l.server == nil {
+		l.conn.Close()
 		return nil
 	}
+	_ = l.conn.FlushTimeout(flushWithin) // a server that does not answer is shut down all the same
+	l.conn.Close()
 	return l.server.Shutdown()
 }
+
+// flushWithin bounds the wait for a server that answers no more.
+const flushWithin = 2 * time.Second
