@@ -9,6 +9,7 @@ import (
 
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/memstore"
+	"github.com/quotashare/quotashare/projector/pebblestore"
 	"github.com/quotashare/quotashare/replay"
 )
 
@@ -22,7 +23,7 @@ func replays(ctx context.Context, r *runner) (rows []Row, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
-	all, err := turns(ctx, r.foldRounds, l.player(replay.TemporaryStore(filepath.Join(r.dir, "replay"), r.log)), l.player(inMemory), l.consume)
+	all, err := turns(ctx, r.foldRounds, l.player(pebblestore.Temporary(filepath.Join(r.dir, "replay"), r.log)), l.player(inMemory), l.consume)
 	if err != nil {
 		return nil, err
 	}

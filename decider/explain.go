@@ -11,6 +11,7 @@ import (
 
 	"github.com/quotashare/quotashare/explanation"
 	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/projector/pebblestore"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/replay"
 )
@@ -50,7 +51,7 @@ func (a *auditor) make(audit func(conn *nats.Conn, o replay.Options) error) erro
 	if err != nil {
 		return err
 	}
-	o := replay.Options{Log: log, Store: replay.TemporaryStore(a.dir, a.e.o.Log), Pause: a.pause()}
+	o := replay.Options{Log: log, Store: pebblestore.Temporary(a.dir, a.e.o.Log), Pause: a.pause()}
 	if dir := a.e.snapshots.dir; dir != nil {
 		o.Start = replay.LocalStart(dir)
 	}

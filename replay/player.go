@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/snapshots"
@@ -19,7 +18,7 @@ type Options struct {
 	// Start has the snapshots to begin with; nil = from the first message.
 	Start Start
 	// Store makes an empty store, which the player closes: memstore.New for short
-	// logs, TemporaryStore for any.
+	// logs, pebblestore.Temporary for any.
 	Store func() (projector.Store, error)
 	// End is the last sequence to read; 0 = the last one that the log has when the
 	// player is opened.
@@ -168,5 +167,3 @@ func (p *Player) Close() (err error) {
 	p.stop, p.store = nil, nil
 	return err
 }
-
-func joinRemoval(err error, dir string) error { return errors.Join(err, os.RemoveAll(dir)) }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/projector/pebblestore"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
 
@@ -29,7 +29,7 @@ func TestAPlayerHasTheStateThatAFoldHas(t *testing.T) {
 		for name, o := range map[string]Options{
 			"from the first message": {},
 			"from a snapshot":        {Start: LocalStart(dir)},
-			"on disk":                {Store: TemporaryStore(t.TempDir(), nil)},
+			"on disk":                {Store: pebblestore.Temporary(t.TempDir(), nil)},
 		} {
 			p := r.open(o, seq)
 			r.must(p.To(t.Context(), seq))
@@ -207,23 +207,6 @@ func TestAPauseMayEndIt(t *testing.T) {
 	}
 	if !slices.Equal(told, []uint64{4, 9}) {
 		t.Errorf("told %v", told)
-	}
-}
-
-func TestATemporaryStoreIsGoneAtTheEnd(t *testing.T) {
-	parent := t.TempDir()
-	s, err := TemporaryStore(parent, nil)()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if list, _ := os.ReadDir(parent); len(list) != 1 {
-		t.Errorf("there is %v while it is open", list)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	if list, _ := os.ReadDir(parent); len(list) != 0 {
-		t.Errorf("%v is left", list)
 	}
 }
 

@@ -3,15 +3,11 @@ package replay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
-	"os"
 	"slices"
 
 	"github.com/quotashare/quotashare/projector"
-	"github.com/quotashare/quotashare/projector/pebblestore"
 	"github.com/quotashare/quotashare/snapshots"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
@@ -89,33 +85,3 @@ func (s localStart) Check(_ context.Context, seq uint64) error {
 	}
 	return err
 }
-
-// TemporaryStore makes stores on disk, each in a directory of its own below the
-// parent ("" = that of the system), which is removed when the store is closed. So
-// the memory of a replay is bounded by its keys, and not by the history of ids.
-func TemporaryStore(parent string, log *slog.Logger) func() (projector.Store, error) {
-	return func() (projector.Store, error) {
-		if parent != "" {
-			if err := os.MkdirAll(parent, 0o700); err != nil {
-				return nil, fmt.Errorf("replay: a place for the state: %w", err)
-			}
-		}
-		dir, err := os.MkdirTemp(parent, "quotashare-replay-*")
-		if err != nil {
-			return nil, fmt.Errorf("replay: a place for the state: %w", err)
-		}
-		s, err := pebblestore.Open(pebblestore.Options{Dir: dir, Log: log})
-		if err != nil {
-			return nil, fmt.Errorf("replay: %w", joinRemoval(err, dir))
-		}
-		return &temporary{s, dir}, nil
-	}
-}
-
-type temporary struct {
-	*pebblestore.Store
-	dir string
-}
-
-// Close closes the store and removes it.
-func (t *temporary) Close() error { return joinRemoval(t.Store.Close(), t.dir) }

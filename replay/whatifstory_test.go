@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/projector/pebblestore"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/snapshots/projected"
@@ -341,7 +342,7 @@ func TestItBeginsWithASnapshot(t *testing.T) {
 	}
 	var shown [][2]uint64
 	o := WhatIfOptions{
-		Options: Options{Log: l, Start: LocalStart(dir), Store: TemporaryStore(t.TempDir(), nil)},
+		Options: Options{Log: l, Start: LocalStart(dir), Store: pebblestore.Temporary(t.TempDir(), nil)},
 		Part:    func(done, all uint64) { shown = append(shown, [2]uint64{done, all}) },
 	}
 	r, err := WhatIf(t.Context(), o, trial(t, doc))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quotashare/quotashare/decider"
 	"github.com/quotashare/quotashare/internal/program"
+	"github.com/quotashare/quotashare/projector/pebblestore"
 	"github.com/quotashare/quotashare/replay"
 	"github.com/quotashare/quotashare/snapshots/objects"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
@@ -58,7 +59,7 @@ func (f *copied) read(ctx context.Context, conn *nats.Conn, end func(), snapshot
 		end()
 		return nil, err
 	}
-	o := &opened{Options: replay.Options{Log: log, Store: replay.TemporaryStore(f.Temp, quiet)}, conn: conn, close: end}
+	o := &opened{Options: replay.Options{Log: log, Store: pebblestore.Temporary(f.Temp, quiet)}, conn: conn, close: end}
 	if err := o.begin(f.Temp, snapshots, quiet); err != nil {
 		o.close()
 		return nil, err

@@ -42,7 +42,7 @@ var Boundaries = []Boundary{
 	{"projector/pebblestore", words("projector"), "a store knows records, not what they mean"},
 	{"projector/jetsource", words("events", "projector"), "the source reads messages, not what is in them"},
 	{"replay", words(
-		"answers", "explanation", "whatif", "quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation", "projector", "projector/memstore", "projector/pebblestore", "projector/jetsource",
+		"answers", "explanation", "whatif", "quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation", "projector", "projector/memstore", "projector/jetsource",
 		"snapshots", "snapshots/objects", "snapshots/snapdir", "snapshots/projected", "ingest",
 	), "it folds again what others folded, by the same code, and serves nobody"},
 	{"projector/storetest", words("projector", "events", "wire", "quota"), "one suite for every store, so none is known here"},
