@@ -4,6 +4,9 @@
 GO      ?= go
 BIN     := bin
 NODE_PACKAGES := e2e/node/node_modules/.package-lock.json
+WEB_PACKAGES  := web/node_modules/.package-lock.json
+# What the dashboard is built from; a folder is newer when a file in it has gone.
+WEB_SOURCES   := $(shell find web/src web/public) web/index.html web/vite.config.ts
 # Programs are static: built in two thirds of the time, and they run anywhere.
 STATIC := CGO_ENABLED=0
 # What a fuzz target gets per run, and the bench's shortest round.
@@ -14,16 +17,31 @@ BENCHTIME ?= 1s
 
 .PHONY: help
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## build, and start everything in one process
+	@$(MAKE) --no-print-directory web || echo "the dashboard is not built, which needs Node 20.19 or newer: / will say how; going on without it"
 	$(STATIC) $(GO) build -trimpath -o $(BIN)/ ./cmd/quotashare
 	@$(BIN)/quotashare up
 
 .PHONY: build
 build: ## build the programs into bin/
 	$(STATIC) $(GO) build -trimpath -o $(BIN)/ ./cmd/...
+
+.PHONY: web
+web: web/dist/index.html ## build the dashboard into web/dist (needs Node); then make build
+
+web/dist/index.html: $(WEB_PACKAGES) $(WEB_SOURCES)
+	cd web && npm run --silent build
+
+$(WEB_PACKAGES): web/package-lock.json
+	@command -v npm >/dev/null || { echo "npm: not found"; exit 1; }
+	cd web && npm ci --no-audit --no-fund
+
+.PHONY: web-test
+web-test: $(WEB_PACKAGES) ## test the dashboard without a browser, and then in Chromium (needs make web build)
+	cd web && npm run --silent check && npm test && npm run e2e
 
 .PHONY: test
 test: $(NODE_PACKAGES) ## run every test, with the race detector (needs gcc and Node; installs qemu-user)

@@ -29,6 +29,19 @@ func newGuard(hosts []string, token string) *guard {
 
 // check returns why the request is refused, or nil.
 func (g *guard) check(r *http.Request) *fault {
+	if f := g.checkPlace(r); f != nil {
+		return f
+	}
+	if g.asks && !isHealth(r) {
+		return g.checkToken(r.Header["Authorization"])
+	}
+	return nil
+}
+
+// checkPlace looks at where the request was sent and what page sent it. It is
+// all that is asked of who wants the dashboard: that is the same for everybody,
+// and asks for a token where it asks for data.
+func (g *guard) checkPlace(r *http.Request) *fault {
 	health := isHealth(r)
 	if !g.hostAllowed(r.Host, health) {
 		return forbidden("host-not-allowed",
@@ -37,9 +50,6 @@ func (g *guard) check(r *http.Request) *fault {
 	if origin := r.Header["Origin"]; len(origin) > 0 && !sameHost(origin, r.Host) {
 		return forbidden("origin-not-allowed",
 			"origin: "+quote(strings.Join(origin, ", "))+" is another site than "+quote(r.Host)+": pages of other sites may not call this server")
-	}
-	if g.asks && !health {
-		return g.checkToken(r.Header["Authorization"])
 	}
 	return nil
 }

@@ -53,6 +53,29 @@ func root(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// isPage reports whether a browser asks for the dashboard: for its files, or for
+// "/" as a page. Who reads no HTML there, as curl, is told the list of paths.
+func isPage(r *http.Request) bool {
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		return false
+	case r.URL.Path == "/":
+		return strings.Contains(r.Header.Get("Accept"), "text/html")
+	}
+	return r.URL.Path == "/icon.svg" || strings.HasPrefix(r.URL.Path, "/assets/")
+}
+
+// page answers with a file of the dashboard. What is at "/" depends on who asks.
+func (a *api) page(w http.ResponseWriter, r *http.Request) {
+	if f := a.guard.checkPlace(r); f != nil {
+		a.refuse(w, r, f)
+		return
+	}
+	r.Pattern = "pages"
+	w.Header().Set("Vary", "Accept")
+	a.pages.ServeHTTP(w, r)
+}
+
 // alive says that the process serves requests, nothing more.
 func alive(w http.ResponseWriter, _ *http.Request) error {
 	writeBody(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))

@@ -28,7 +28,10 @@ type Config struct {
 	// SpoolDir is where the answer of a long stream waits for its reader, in
 	// files without names; "" = the system's directory for such.
 	SpoolDir string
-	Log      *slog.Logger
+	// Pages are what browsers are shown: GET and HEAD of "/", of "/icon.svg" and
+	// of what is below "/assets/" go there, and no token is asked for. Nil = none.
+	Pages http.Handler
+	Log   *slog.Logger
 }
 
 // Bounds of time. Those of reading and writing hold for every request but a
@@ -57,6 +60,7 @@ type api struct {
 	streams    streams
 	feed       *feed
 	mux        *http.ServeMux
+	pages      http.Handler
 	spoolDir   string
 	streamIdle time.Duration
 	atOnce     time.Duration
@@ -81,7 +85,7 @@ func New(c Config) (http.Handler, error) {
 	a := &api{
 		feed:     f,
 		document: document, engine: c.Engine, guard: newGuard(c.Hosts, c.Token), log: c.Log, metrics: m,
-		mux: http.NewServeMux(), spoolDir: c.SpoolDir,
+		mux: http.NewServeMux(), pages: c.Pages, spoolDir: c.SpoolDir,
 		streamIdle: streamIdle, atOnce: answerAtOnce, stateWait: stateWait,
 	}
 	a.routes(a.table(promhttp.HandlerFor(c.Registry, promhttp.HandlerOpts{
@@ -188,6 +192,10 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	rec.Header().Set("X-Content-Type-Options", "nosniff")
 	rec.Header().Set("Cache-Control", "no-store")
+	if a.pages != nil && isPage(r) {
+		a.page(rec, r)
+		return
+	}
 	if f := a.guard.check(r); f != nil {
 		a.refuse(rec, r, f)
 		return

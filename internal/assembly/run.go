@@ -20,6 +20,7 @@ import (
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/internal/program"
 	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/web"
 	"github.com/quotashare/quotashare/wire"
 )
 
@@ -202,6 +203,11 @@ func (r *run) handler(engine *decider.Engine) (http.Handler, error) {
 	if err := registry.Register(engine.Metrics()); err != nil {
 		return nil, err
 	}
+	pages, err := web.New(web.Built())
+	if err != nil {
+		return nil, err
+	}
+	c.Pages = pages
 	return httpapi.New(c)
 }
 

@@ -1,4 +1,4 @@
-/** An engine, the pages in front of it, and a browser, for the tests of one file. */
+/** An engine and a browser, for the tests of one file. */
 import { mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +6,6 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { open, type Options, seriousFindings, startBrowser, widerThanWindow } from "./browser";
 import { Engine } from "./engine";
-import { type Front, startFront } from "./front";
 
 /** Where pictures go that somebody wants to look at. */
 const pictures = process.env["PICTURES"] ?? join(tmpdir(), "quotashare-pictures");
@@ -22,16 +21,13 @@ export interface Stage {
 /** Sets the stage before the tests of the file that calls it, and clears it behind them. */
 export function stage(): Stage {
   let engine: Engine | undefined;
-  let front: Front | undefined;
   let browser: Browser | undefined;
   beforeAll(async () => {
     mkdirSync(pictures, { recursive: true });
-    engine = await Engine.start();
-    [front, browser] = await Promise.all([startFront(engine.url), startBrowser()]);
+    [engine, browser] = await Promise.all([Engine.start(), startBrowser()]);
   });
   afterAll(async () => {
     await browser?.close();
-    await front?.stop();
     await engine?.stop();
   });
   return {
@@ -40,8 +36,8 @@ export function stage(): Stage {
       return engine;
     },
     async visit(address, options, steps) {
-      if (!browser || !front) throw new Error("the stage is not set yet");
-      const { page, faults } = await open(browser, `${front.url}${address}`, options);
+      if (!browser || !engine) throw new Error("the stage is not set yet");
+      const { page, faults } = await open(browser, `${engine.url}/${address}`, options);
       await steps(page);
       expect(faults).toEqual([]);
       await page.context().close();
