@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/replay/livelog"
 )
 
 func TestMain(m *testing.M) {
@@ -47,7 +48,7 @@ func auditOnce(url string) error {
 		return err
 	}
 	defer nc.Close()
-	log, err := replay.NATSLog(replay.NATSOptions{Conn: nc, PurgeAge: time.Hour})
+	log, err := livelog.NATSLog(livelog.NATSOptions{Conn: nc, PurgeAge: time.Hour})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/quotashare/quotashare/projector/memstore"
 	"github.com/quotashare/quotashare/projector/pebblestore"
 	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/replay/livelog"
 )
 
 // replays measures how fast a log is folded for an audit, which has a reader and a
@@ -40,7 +41,7 @@ func inMemory() (projector.Store, error) { return memstore.New(), nil }
 // player folds the whole log with a player.
 func (l *reading) player(store func() (projector.Store, error)) side {
 	return func(ctx context.Context) (s slice, err error) {
-		log, err := replay.NATSLog(replay.NATSOptions{Conn: l.served, PurgeAge: time.Hour, Log: l.r.log})
+		log, err := livelog.NATSLog(livelog.NATSOptions{Conn: l.served, PurgeAge: time.Hour, Log: l.r.log})
 		if err != nil {
 			return s, err
 		}

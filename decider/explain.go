@@ -14,6 +14,7 @@ import (
 	"github.com/quotashare/quotashare/projector/pebblestore"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/replay/livelog"
 )
 
 // errBusy is the answer to who wants an audit while there is one.
@@ -47,7 +48,7 @@ func (a *auditor) make(audit func(conn *nats.Conn, o replay.Options) error) erro
 		return err
 	}
 	defer conn.Close()
-	log, err := replay.NATSLog(replay.NATSOptions{Conn: conn, PurgeAge: a.e.o.PurgeAge, Gentle: true, Log: a.e.o.Log})
+	log, err := livelog.NATSLog(livelog.NATSOptions{Conn: conn, PurgeAge: a.e.o.PurgeAge, Gentle: true, Log: a.e.o.Log})
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/ingest"
 	"github.com/quotashare/quotashare/projector"
-	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/replay/livelog"
 	"github.com/quotashare/quotashare/snapshots"
 	"github.com/quotashare/quotashare/snapshots/projected"
 	"github.com/quotashare/quotashare/snapshots/retention"
@@ -80,7 +80,7 @@ func (k *retainer) lookAtLog(ctx context.Context, cutoff int64) (x retention.Log
 	}
 	info := stream.CachedInfo()
 	x.First, x.Last = max(info.State.FirstSeq, 1), info.State.LastSeq
-	log, err := replay.NATSLog(replay.NATSOptions{Conn: k.e.o.Conn, Log: k.e.o.Log})
+	log, err := livelog.NATSLog(livelog.NATSOptions{Conn: k.e.o.Conn, Log: k.e.o.Log})
 	if err != nil {
 		return x, err
 	}

@@ -8,13 +8,14 @@ import (
 
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/replay/livelog"
 	"github.com/quotashare/quotashare/whatif"
 )
 
 // WhatIf implements httpapi.WhatIfs.
 func (e *Engine) WhatIf(ctx context.Context, t *whatif.Trial) (made *whatif.Report, err error) {
 	err = e.audits.make(func(conn *nats.Conn, o replay.Options) error {
-		rows, err := replay.NATSRows(conn, e.o.Log)
+		rows, err := livelog.NATSRows(conn, e.o.Log)
 		if err != nil {
 			return err
 		}

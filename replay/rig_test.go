@@ -16,6 +16,7 @@ import (
 	"github.com/quotashare/quotashare/ingest"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/memstore"
+	"github.com/quotashare/quotashare/replay/livelog"
 	"github.com/quotashare/quotashare/snapshots/projected"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
@@ -45,7 +46,7 @@ func newRig(t *testing.T) *rig {
 	r.must(err)
 	_, err = ingest.EnsureStreams(r.within(), r.js, ingest.Configs(14, 1))
 	r.must(err)
-	r.log, err = NATSLog(NATSOptions{Conn: nc, PurgeAge: time.Hour})
+	r.log, err = livelog.NATSLog(livelog.NATSOptions{Conn: nc, PurgeAge: time.Hour})
 	r.must(err)
 	return r
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/replay/livelog"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
 
@@ -230,14 +231,14 @@ func inMemory() (projector.Store, error) { return memstore.New(), nil }
 
 func (c *town) log() replay.Log {
 	c.t.Helper()
-	log, err := replay.NATSLog(replay.NATSOptions{Conn: c.nc, PurgeAge: time.Hour})
+	log, err := livelog.NATSLog(livelog.NATSOptions{Conn: c.nc, PurgeAge: time.Hour})
 	c.must(err)
 	return log
 }
 
 func (c *town) rows() replay.Rows {
 	c.t.Helper()
-	rows, err := replay.NATSRows(c.nc, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	rows, err := livelog.NATSRows(c.nc, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	c.must(err)
 	return rows
 }

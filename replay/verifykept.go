@@ -1,15 +1,6 @@
 package replay
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/quotashare/quotashare/ingest"
-)
+import "context"
 
 // Kept are rows that know since when they are all there.
 type Kept interface {
@@ -44,25 +35,4 @@ func notKept(ctx context.Context, log Log, rows any, from uint64, fromAt int64) 
 		return 0, err
 	}
 	return since, nil
-}
-
-// KeptSince implements Kept. The stream drops the oldest first, so what it has begins
-// with its first message; one that never dropped any began when it was made.
-func (r *natsRows) KeptSince(ctx context.Context) (int64, error) {
-	s, err := r.js.Stream(ctx, ingest.DecisionsStream)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return time.Now().UnixMilli(), nil // nothing is recorded yet
-	}
-	if err != nil {
-		return 0, fmt.Errorf("stream %s: %w", ingest.DecisionsStream, err)
-	}
-	info := s.CachedInfo()
-	switch state := &info.State; {
-	case state.FirstSeq <= 1:
-		return info.Created.UnixMilli(), nil
-	case state.Msgs == 0:
-		return state.LastTime.UnixMilli() + 1, nil // the last one is gone too
-	default:
-		return state.FirstTime.UnixMilli(), nil
-	}
 }

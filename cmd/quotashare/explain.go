@@ -13,6 +13,7 @@ import (
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/replay/livelog"
 	"github.com/quotashare/quotashare/wire"
 )
 
@@ -143,7 +144,7 @@ func (x *explainCmd) question() (questions.Question, error) {
 var errFound = errors.New("found")
 
 func (x *explainCmd) recorded(ctx context.Context, log *opened, p program.Process) (found *questions.Record, err error) {
-	rows, err := replay.NATSRows(log.conn, program.Logger(p.Stderr, slog.LevelWarn))
+	rows, err := livelog.NATSRows(log.conn, program.Logger(p.Stderr, slog.LevelWarn))
 	if err != nil {
 		return nil, err
 	}

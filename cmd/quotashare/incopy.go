@@ -13,7 +13,7 @@ import (
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/internal/program"
 	"github.com/quotashare/quotashare/questions"
-	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/replay/livelog"
 )
 
 // inCopy is for who lists what a copy of a data directory has. No state is folded.
@@ -59,7 +59,7 @@ func (f *inCopy) decisions(ctx context.Context, p program.Process, query url.Val
 		return nil, false, err
 	}
 	defer log.close()
-	rows, err := replay.NATSRows(log.conn, program.Logger(p.Stderr, slog.LevelWarn))
+	rows, err := livelog.NATSRows(log.conn, program.Logger(p.Stderr, slog.LevelWarn))
 	if err != nil {
 		return nil, false, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/quotashare/quotashare/internal/program"
 	"github.com/quotashare/quotashare/projector/pebblestore"
 	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/replay/livelog"
 	"github.com/quotashare/quotashare/snapshots/objects"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
@@ -54,7 +55,7 @@ func (f *recording) open(ctx context.Context, name string, p program.Process) (*
 // read makes what is read of a connection, which close ends.
 func (f *copied) read(ctx context.Context, conn *nats.Conn, end func(), snapshots string, p program.Process) (*opened, error) {
 	quiet := program.Logger(p.Stderr, slog.LevelWarn)
-	log, err := replay.NATSLog(replay.NATSOptions{Conn: conn, PurgeAge: decider.DefaultPurgeAge, Log: quiet})
+	log, err := livelog.NATSLog(livelog.NATSOptions{Conn: conn, PurgeAge: decider.DefaultPurgeAge, Log: quiet})
 	if err != nil {
 		end()
 		return nil, err

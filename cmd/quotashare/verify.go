@@ -9,6 +9,7 @@ import (
 
 	"github.com/quotashare/quotashare/internal/program"
 	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/replay/livelog"
 )
 
 type verifyCmd struct {
@@ -44,7 +45,7 @@ func (v *verifyCmd) verify(ctx context.Context, p program.Process) error {
 	}
 	defer log.close()
 	o := replay.VerifyOptions{Options: log.Options, From: v.From.seq, FromTime: v.From.ms, To: v.To.seq, ToTime: v.To.ms}
-	if o.Rows, err = replay.NATSRows(log.conn, program.Logger(p.Stderr, slog.LevelWarn)); err != nil {
+	if o.Rows, err = livelog.NATSRows(log.conn, program.Logger(p.Stderr, slog.LevelWarn)); err != nil {
 		return err
 	}
 	out := differences{w: p.Stdout, left: v.Most, asJSON: v.JSON}

@@ -12,6 +12,7 @@ import (
 	"github.com/quotashare/quotashare/internal/program"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/replay/livelog"
 	"github.com/quotashare/quotashare/whatif"
 	"github.com/quotashare/quotashare/wire"
 )
@@ -51,7 +52,7 @@ func (c *whatIfCmd) run(ctx context.Context, p program.Process) (err error) {
 	}
 	defer log.close()
 	o := replay.WhatIfOptions{Options: log.Options}
-	if o.Rows, err = replay.NATSRows(log.conn, program.Logger(p.Stderr, slog.LevelWarn)); err != nil {
+	if o.Rows, err = livelog.NATSRows(log.conn, program.Logger(p.Stderr, slog.LevelWarn)); err != nil {
 		return err
 	}
 	o.Part = onBothSides(&foldBar{w: p.Stderr, shown: program.Terminal(p.Stderr)})

@@ -42,9 +42,10 @@ var Boundaries = []Boundary{
 	{"projector/pebblestore", words("projector"), "a store knows records, not what they mean"},
 	{"projector/jetsource", words("events", "projector"), "the source reads messages, not what is in them"},
 	{"replay", words(
-		"answers", "explanation", "whatif", "quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation", "projector", "projector/memstore", "projector/jetsource",
-		"snapshots", "snapshots/objects", "snapshots/snapdir", "snapshots/projected", "ingest",
+		"answers", "explanation", "whatif", "quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation", "projector",
+		"snapshots", "snapshots/objects", "snapshots/snapdir", "snapshots/projected",
 	), "it folds again what others folded, by the same code, and serves nobody"},
+	{"replay/livelog", words("events", "questions", "projector", "projector/jetsource", "ingest"), "a broker is read, and what for is not known here"},
 	{"projector/storetest", words("projector", "events", "wire", "quota"), "one suite for every store, so none is known here"},
 	{"natsapi", words("questions", "wire"), "a door carries questions and judges nothing"},
 	{"client", words("quota", "wire", "events", "questions", "saturation", "dialect"), "gateways of others are built with it, and it brings the forms along and no engine"},
@@ -57,12 +58,12 @@ var Boundaries = []Boundary{
 	{"config", words("quota"), "configuration is data, and reads no environment"},
 	{"trace", words("quota", "wire"), "a file becomes events; where they go, others know"},
 	{"decider", words(
-		"answers", "explanation", "whatif", "replay", "quota", "wire", "windows", "events", "plans", "fairshare", "routing", "questions", "usage", "saturation", "projector", "projector/memstore",
+		"answers", "explanation", "whatif", "replay", "replay/livelog", "quota", "wire", "windows", "events", "plans", "fairshare", "routing", "questions", "usage", "saturation", "projector", "projector/memstore",
 		"projector/pebblestore", "projector/jetsource", "snapshots", "snapshots/lease", "snapshots/objects", "snapshots/snapdir", "snapshots/projected", "snapshots/retention", "natsapi", "httpapi", "ingest", "config",
 	), "the service puts the parts together and is known by programs alone"},
 	{"bench", words(
 		"quota", "wire", "windows", "events", "plans", "fairshare", "questions", "projector", "projector/memstore",
-		"projector/pebblestore", "projector/jetsource", "snapshots/snapdir", "snapshots/projected", "replay", "httpapi", "ingest", "decider", "client", "gateway",
+		"projector/pebblestore", "projector/jetsource", "snapshots/snapdir", "snapshots/projected", "replay", "replay/livelog", "httpapi", "ingest", "decider", "client", "gateway",
 	), "it measures what a program is put together from, and only programs know it"},
 	{"fakeprovider", words("dialect", "wire"), "a provider knows its own dialect, and nothing of who asks before it is called"},
 	{"demo", words("client", "dialect", "fakeprovider", "gateway", "keyfile"), "it is a user of what others are given, and shows only what the engine says"},

@@ -1,4 +1,4 @@
-package replay
+package livelog
 
 import (
 	"context"
@@ -14,10 +14,16 @@ import (
 	"github.com/quotashare/quotashare/questions"
 )
 
+// Rows are the replay.Rows of a broker, and replay.Kept.
+type Rows struct {
+	js  jetstream.JetStream
+	log *slog.Logger
+}
+
 // NATSRows returns the rows of the decision log that a broker has. A message that is
 // none of them is told to the log and passed over: whoever may publish can put one
 // there.
-func NATSRows(conn *nats.Conn, log *slog.Logger) (Rows, error) {
+func NATSRows(conn *nats.Conn, log *slog.Logger) (*Rows, error) {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return nil, fmt.Errorf("decisions: %w", err)
@@ -25,12 +31,7 @@ func NATSRows(conn *nats.Conn, log *slog.Logger) (Rows, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &natsRows{js: js, log: log}, nil
-}
-
-type natsRows struct {
-	js  jetstream.JetStream
-	log *slog.Logger
+	return &Rows{js: js, log: log}, nil
 }
 
 // Bounds of reading.
@@ -42,8 +43,8 @@ const (
 // errRowsBrokeOff is a stream of which the broker sent less than it has.
 var errRowsBrokeOff = errors.New("the broker stopped in the middle of the recorded decisions")
 
-// Each implements Rows: it reads what the stream has when it begins.
-func (r *natsRows) Each(ctx context.Context, fn func(*questions.Record) error) (err error) {
+// Each implements replay.Rows: it reads what the stream has when it begins.
+func (r *Rows) Each(ctx context.Context, fn func(*questions.Record) error) (err error) {
 	c, err := r.js.CreateConsumer(ctx, ingest.DecisionsStream, jetstream.ConsumerConfig{
 		DeliverPolicy: jetstream.DeliverAllPolicy, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1,
 		InactiveThreshold: time.Minute,
@@ -68,7 +69,7 @@ func (r *natsRows) Each(ctx context.Context, fn func(*questions.Record) error) (
 }
 
 // some reads so many messages.
-func (r *natsRows) some(ctx context.Context, c jetstream.Consumer, most int, fn func(*questions.Record) error) (n int, err error) {
+func (r *Rows) some(ctx context.Context, c jetstream.Consumer, most int, fn func(*questions.Record) error) (n int, err error) {
 	within, cancel := context.WithTimeout(ctx, rowsWithin)
 	defer cancel()
 	got, err := c.Fetch(most, jetstream.FetchContext(within))
@@ -93,7 +94,7 @@ func (r *natsRows) some(ctx context.Context, c jetstream.Consumer, most int, fn 
 }
 
 // rows gives the rows of one message.
-func (r *natsRows) rows(m jetstream.Msg, fn func(*questions.Record) error) error {
+func (r *Rows) rows(m jetstream.Msg, fn func(*questions.Record) error) error {
 	list, err := questions.ParseRecords(m.Data())
 	if err != nil {
 		r.log.Warn("a message among the decisions is none of them", "subject", m.Subject(), "err", err)
@@ -105,4 +106,25 @@ func (r *natsRows) rows(m jetstream.Msg, fn func(*questions.Record) error) error
 		}
 	}
 	return nil
+}
+
+// KeptSince implements replay.Kept. The stream drops the oldest first, so what it has begins
+// with its first message; one that never dropped any began when it was made.
+func (r *Rows) KeptSince(ctx context.Context) (int64, error) {
+	s, err := r.js.Stream(ctx, ingest.DecisionsStream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return time.Now().UnixMilli(), nil // nothing is recorded yet
+	}
+	if err != nil {
+		return 0, fmt.Errorf("stream %s: %w", ingest.DecisionsStream, err)
+	}
+	info := s.CachedInfo()
+	switch state := &info.State; {
+	case state.FirstSeq <= 1:
+		return info.Created.UnixMilli(), nil
+	case state.Msgs == 0:
+		return state.LastTime.UnixMilli() + 1, nil // the last one is gone too
+	default:
+		return state.FirstTime.UnixMilli(), nil
+	}
 }
