@@ -21,25 +21,13 @@
 // A key may have several tokens: to rotate, issue the new one, change the client, and
 // revoke the old one. A token belongs to one key.
 //
-// # Changes
+// # The file
 //
-// Issue and Revoke take a lock beside the file, FILE.lock, which the system frees when
-// the process ends, however it does. They write a new file, FILE.new, bring it to the
-// disk, and rename it: whoever reads has the old file or the new one, and a kill or a
-// power failure at any moment leaves one of them. What Issue has returned is on disk.
-// The file is for its owner alone, mode 0600. A link is followed, not replaced.
-//
-// # Reading
-//
-// A File looks after its file at most once a second, when a token is asked about, and
-// reads it again when it is another one. So a token that was revoked is refused, and
-// one that was issued accepted, a second later without a restart. The lookup waits for
-// the file then; it should be on a disk of the machine.
-//
-// A file that cannot be read or is faulty leaves the last good one in force: a slip in
-// an editor must not lock everybody out. It is logged once for each fault. A file that
-// is gone is an empty one after a second, as it would be after a restart; the second
-// is for editors that take a file away and put another in its place.
+// Issue and Revoke change it, and a File reads it, as package secretfile says: whoever
+// reads has the old file or the new one, also after a kill at any moment, and what Issue
+// has returned is on disk. A token that was revoked is refused, and one that was issued
+// accepted, a second later without a restart. A file that is faulty leaves the last good
+// one in force, and one that is gone is an empty one.
 //
 // Fields that are unknown are faults, not skipped: an older program would else ignore
 // what a newer one means to restrict a token with, and Issue would drop it.

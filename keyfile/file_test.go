@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/quotashare/quotashare/secretfile"
 )
 
 // watch is a File on a clock of the test, with its log.
@@ -114,7 +116,7 @@ func TestRotationWhileItRuns(t *testing.T) {
 	w.said(saidNone)
 	w.knows("", "")
 	first := issue(t, path, "alice")
-	w.pass(every - 1)
+	w.pass(secretfile.Every - 1)
 	w.knows(first, "") // not a second yet
 	w.pass(1)
 	w.knows(first, "alice")
@@ -122,7 +124,7 @@ func TestRotationWhileItRuns(t *testing.T) {
 	w.said(saidRead(1))
 
 	second := issue(t, path, "alice")
-	w.pass(every)
+	w.pass(secretfile.Every)
 	w.knows(first, "alice")
 	w.knows(second, "alice")
 	w.said(saidRead(2))
@@ -130,13 +132,13 @@ func TestRotationWhileItRuns(t *testing.T) {
 	if _, err := Revoke(path, "alice", first[:PrefixLength]); err != nil {
 		t.Fatal(err)
 	}
-	w.pass(every - 1)
+	w.pass(secretfile.Every - 1)
 	w.knows(first, "alice")
 	w.pass(1)
 	w.knows(first, "")
 	w.knows(second, "alice")
 	w.said(saidRead(1))
-	w.pass(every)
+	w.pass(secretfile.Every)
 	w.knows(second, "alice")
 	w.said()
 }
@@ -164,12 +166,12 @@ func TestABadFileLeavesTheLastGoodOne(t *testing.T) {
 	} {
 		for _, age := range []time.Duration{0, time.Hour} { // read at each look, and once
 			put(t, path, []byte(tt.doc), age)
-			w.pass(every)
+			w.pass(secretfile.Every)
 			w.knows(token, "alice")
 			if age == 0 {
 				w.said(saidBad("FILE: " + tt.err))
 			}
-			w.pass(every)
+			w.pass(secretfile.Every)
 			w.knows(token, "alice")
 			w.said()
 		}
@@ -178,10 +180,10 @@ func TestABadFileLeavesTheLastGoodOne(t *testing.T) {
 		t.Errorf("opened afresh: %v", err)
 	}
 	put(t, path, good, time.Minute)
-	w.pass(every)
+	w.pass(secretfile.Every)
 	w.knows(token, "alice")
 	put(t, path, nil, 0) // bad once more, which is news
-	w.pass(every)
+	w.pass(secretfile.Every)
 	w.knows(token, "alice")
 	w.said(saidBad(`FILE: the file is empty: one without keys is {"keys":[]}`))
 }
@@ -198,7 +200,7 @@ func TestAFileThatIsGoneIsAnEmptyOne(t *testing.T) {
 		if err := os.Rename(from, to); err != nil {
 			t.Fatal(err)
 		}
-		w.pass(every)
+		w.pass(secretfile.Every)
 	}
 	for range 2 { // never two looks in a row
 		move(path, away)
@@ -209,10 +211,10 @@ func TestAFileThatIsGoneIsAnEmptyOne(t *testing.T) {
 	w.said()
 	move(path, away)
 	w.knows(token, "alice")
-	w.pass(every)
+	w.pass(secretfile.Every)
 	w.knows(token, "")
 	w.said(saidGone)
-	w.pass(every)
+	w.pass(secretfile.Every)
 	w.knows(token, "")
 	w.said()
 	move(away, path) // as it was
@@ -239,14 +241,14 @@ func TestAYoungFileIsReadAgain(t *testing.T) {
 		w.knows(alice, "alice")
 		put(t, path, other, 0)
 		setTime(-age)
-		w.pass(every)
+		w.pass(secretfile.Every)
 		return w
 	}
-	swap(settled/2).knows(alice, "carol")
+	swap(secretfile.Settled/2).knows(alice, "carol")
 	w := swap(time.Hour)
 	w.knows(alice, "alice") // it was not opened: it looks as it did
 	setTime(-time.Minute)
-	w.pass(every)
+	w.pass(secretfile.Every)
 	w.knows(alice, "carol")
 }
 
@@ -268,16 +270,16 @@ func TestAnotherFileIsNoticed(t *testing.T) {
 	w := watching(t, path)
 	w.knows(alice, "alice")
 	write(path, "alicia", at) // its size
-	w.pass(every)
+	w.pass(secretfile.Every)
 	w.knows(alice, "alicia")
 	write(path, "felice", at.Add(time.Millisecond)) // its time
-	w.pass(every)
+	w.pass(secretfile.Every)
 	w.knows(alice, "felice")
 	write(path+".other", "alison", at.Add(time.Millisecond)) // what it is
 	if err := os.Rename(path+".other", path); err != nil {
 		t.Fatal(err)
 	}
-	w.pass(every)
+	w.pass(secretfile.Every)
 	w.knows(alice, "alison")
 }
 
@@ -296,14 +298,14 @@ func TestAFileThatCannotBeLookedAt(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			w.pass(every)
+			w.pass(secretfile.Every)
 			w.knows(token, "alice")
 		}
 		w.said(saidBad("stat FILE: too many levels of symbolic links"))
 		if err := os.Rename(path+".away", path); err != nil {
 			t.Fatal(err)
 		}
-		w.pass(every)
+		w.pass(secretfile.Every)
 		w.knows(token, "alice")
 		w.said()
 	}
@@ -317,20 +319,20 @@ func TestAnExposedFileIsToldOfOnce(t *testing.T) {
 	}
 	w := watching(t, path)
 	w.said(saidExposed, saidRead(1))
-	w.pass(every)
+	w.pass(secretfile.Every)
 	w.knows(token, "alice")
 	w.said()
 	issue(t, path, "bob") // closes it
-	w.pass(every)
+	w.pass(secretfile.Every)
 	w.knows(token, "alice")
 	w.said(saidRead(2))
 	setAge(t, path, time.Hour)
-	w.pass(every)
+	w.pass(secretfile.Every)
 	w.knows(token, "alice")
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	w.pass(every)
+	w.pass(secretfile.Every)
 	w.knows(token, "alice")
 	w.said(saidExposed)
 }
@@ -372,7 +374,7 @@ func TestItIsReadWhileItIsWritten(t *testing.T) {
 			if _, err := Revoke(path, "bob", ""); err != nil {
 				t.Error(err)
 			}
-			w.pass(every)
+			w.pass(secretfile.Every)
 		}
 	})
 	for range 4 {
@@ -418,7 +420,7 @@ func BenchmarkRead(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, _, err := read(path); err != nil {
+		if _, _, err := kind.Read(path); err != nil {
 			b.Fatal(err)
 		}
 	}

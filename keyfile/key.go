@@ -81,11 +81,8 @@ func checkNewID(id string) error {
 // parse reads a document. All its faults are one error, each with its field; of one
 // that is no JSON it says where.
 func parse(data []byte) ([]Key, error) {
-	switch {
-	case len(bytes.TrimSpace(data)) == 0:
+	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New(`the file is empty: one without keys is {"keys":[]}`)
-	case len(data) > maxSize:
-		return nil, fmt.Errorf("the file has more than %d bytes", maxSize)
 	}
 	doc, err := wire.ParseJSON(data)
 	if err != nil {

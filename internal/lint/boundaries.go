@@ -43,13 +43,15 @@ var Boundaries = []Boundary{
 	{"projector/jetsource", words("events", "projector"), "the source reads messages, not what is in them"},
 	{"replay", words(
 		"answers", "explanation", "whatif", "quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation", "projector",
-		"snapshots", "snapshots/objects", "snapshots/snapdir", "snapshots/projected",
+		"snapshots", "snapshots/snapdir", "snapshots/projected",
 	), "it folds again what others folded, by the same code, and serves nobody"},
+	{"replay/starts", words("snapshots", "snapshots/objects", "snapshots/snapdir", "snapshots/projected"), "it knows where snapshots are, and which of them fit, and replays nothing"},
 	{"replay/livelog", words("events", "questions", "projector", "projector/jetsource", "ingest"), "a broker is read, and what for is not known here"},
 	{"projector/storetest", words("projector", "events", "wire", "quota"), "one suite for every store, so none is known here"},
 	{"natsapi", words("questions", "wire"), "a door carries questions and judges nothing"},
 	{"client", words("quota", "wire", "events", "questions", "saturation", "dialect"), "gateways of others are built with it, and it brings the forms along and no engine"},
-	{"keyfile", words("quota", "wire"), "whose a token is does not depend on what the key may do"},
+	{"secretfile", nil, "a file is kept and looked after without knowing what its secrets are for"},
+	{"keyfile", words("quota", "wire", "secretfile"), "whose a token is does not depend on what the key may do"},
 	{"gateway", words("quota", "wire", "plans", "client", "dialect", "keyfile"), "it passes calls on, and knows of the engine only its client, and the names of the catalogue"},
 	{"httpapi", words("explanation", "whatif", "events", "plans", "questions", "usage", "wire", "quota"), "a door carries documents and judges nothing"},
 	{"httpapi/openapitest", nil, "it holds a server to its document, and knows neither"},
@@ -58,7 +60,7 @@ var Boundaries = []Boundary{
 	{"config", words("quota"), "configuration is data, and reads no environment"},
 	{"trace", words("quota", "wire"), "a file becomes events; where they go, others know"},
 	{"decider", words(
-		"answers", "explanation", "whatif", "replay", "replay/livelog", "quota", "wire", "windows", "events", "plans", "fairshare", "routing", "questions", "usage", "saturation", "projector", "projector/memstore",
+		"answers", "explanation", "whatif", "replay", "replay/livelog", "replay/starts", "quota", "wire", "windows", "events", "plans", "fairshare", "routing", "questions", "usage", "saturation", "projector", "projector/memstore",
 		"projector/pebblestore", "projector/jetsource", "snapshots", "snapshots/lease", "snapshots/objects", "snapshots/snapdir", "snapshots/projected", "snapshots/retention", "natsapi", "httpapi", "ingest", "config",
 	), "the service puts the parts together and is known by programs alone"},
 	{"bench", words(

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package keyfile
+package secretfile
 
 import (
 	"io/fs"

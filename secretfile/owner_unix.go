@@ -1,6 +1,6 @@
 //go:build unix
 
-package keyfile
+package secretfile
 
 import (
 	"io/fs"
@@ -9,7 +9,7 @@ import (
 )
 
 // keepOwner gives a new file to who has the one it replaces. Only the superuser can,
-// and only there is something to keep: what sudo writes, the gateway could not read.
+// and only there is something to keep: what sudo writes, the program could not read.
 func keepOwner(f *os.File, old fs.FileInfo) error {
 	was, ok := old.Sys().(*syscall.Stat_t)
 	if !ok || os.Geteuid() != 0 {
