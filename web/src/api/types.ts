@@ -100,7 +100,7 @@ export interface NewPool {
   provider: string;
   mode?: Mode;
   rule?: Rule;
-  reserve?: number;
+  reserve?: Amount;
   onDegraded?: OnDegraded;
   /** Numbers may be sent as text: so what somebody typed is judged by the engine alone. */
   connections: { connectionId: string; weight?: Amount; maxConcurrent?: Amount }[];

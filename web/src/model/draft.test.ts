@@ -18,9 +18,8 @@ describe("a draft", () => {
   test("that nobody changed is no change", () => expect(patchOf(pool, draftOf(pool))).toEqual({}));
 
   test("becomes the document it came from, with every digit as it was", () => {
-    const { rule: _rule, reserve: _reserve, ...sent } = documentOf(draftOf(pool));
-    expect(sent).toEqual({
-      id: "team", name: "Team", provider: "kimi", mode: "observe", onDegraded: "closed",
+    expect(documentOf(draftOf(pool))).toEqual({
+      id: "team", name: "Team", provider: "kimi", mode: "observe", rule: "guarantee", reserve: "50", onDegraded: "closed",
       connections: [{ connectionId: "k-1" }, { connectionId: "k-2", weight: "5", maxConcurrent: "3" }],
       allocations: [
         { apiKeyId: "ann", weight: "60.5", policy: "soft", caps: [{ unit: "usd", window: "daily", value: "20" }, { unit: "tokens", window: "hourly", value: "9007199254740993" }], capUnit: "requests", capValue: "7" },
@@ -33,13 +32,25 @@ describe("a draft", () => {
   test("sends what differs alone, and null for what was emptied", () => {
     const draft: Draft = { ...draftOf(pool), name: " ", mode: "enforce", id: "other" };
     expect(patchOf(pool, draft)).toEqual({ name: null, mode: "enforce" });
+    expect(patchOf(pool, { ...draftOf(pool), rule: "threshold", reserve: "" })).toEqual({ rule: "threshold", reserve: null });
+  });
+
+  test("sends numbers as the engine reads them", () => {
+    const [ann, rest] = draftOf(pool).allocations;
+    if (!ann || !rest) throw new Error("there are two");
+    const caps = [{ row: 1, unit: "usd", window: "daily", value: "$1,000.5" }, { row: 2, unit: "tokens", window: "every", value: "2 000" }] as const;
+    const { allocations, modelCaps } = patchOf(pool, {
+      ...draftOf(pool), allocations: [{ ...ann, caps }, rest], modelCaps: draftOf(pool).modelCaps.map((cap) => ({ ...cap, capValue: "1,500" })),
+    });
+    expect(allocations?.[0]).toMatchObject({ caps: [{ value: "1000.5" }], capValue: "2000" });
+    expect(modelCaps).toMatchObject([{ capValue: "1500" }]);
   });
 
   test("what was left empty is not sent: the engine says that it is missing", () => {
     const { connections, allocations, ...rest } = documentOf(newDraft());
     expect(connections).toEqual([{}]);
     expect(allocations).toEqual([{ policy: "hard" }]);
-    expect(rest).toEqual({ mode: "enforce", onDegraded: "open", modelCaps: [] });
+    expect(rest).toEqual({ mode: "enforce", rule: "threshold", onDegraded: "open", modelCaps: [] });
   });
 });
 

@@ -1,12 +1,13 @@
 /** A pool while somebody writes it: numbers are the text that was typed, for the engine alone judges it. */
 import type { Amount } from "../api/json";
-import type { Cap, Mode, NewAllocation, NewPool, OnDegraded, Policy, Pool, PoolPatch, Unit, Window } from "../api/types";
+import type { Cap, Mode, NewAllocation, NewPool, OnDegraded, Policy, Pool, PoolPatch, Rule, Unit, Window } from "../api/types";
+import { plain } from "./typed";
 
 /** A cap of one window, or of every dimension of the plan that counts the unit. */
 export type CapWindow = Window | "every";
 
 /** row tells one row from another while their content changes. */
-interface Row {
+export interface Row {
   readonly row: number;
 }
 
@@ -42,11 +43,17 @@ export interface Draft {
   readonly name: string;
   readonly provider: string;
   readonly mode: Mode;
+  readonly rule: Rule;
+  /** Empty for the default. */
+  readonly reserve: string;
   readonly onDegraded: OnDegraded;
   readonly connections: readonly ConnectionDraft[];
   readonly allocations: readonly AllocationDraft[];
   readonly modelCaps: readonly ModelCapDraft[];
 }
+
+/** The fields that can be changed, as the API names them. */
+export const fields = ["name", "provider", "mode", "rule", "reserve", "onDegraded", "connections", "allocations", "modelCaps"] as const;
 
 /** A number that no row of the list has. */
 function nextRow(list: readonly Row[]): number {
@@ -74,7 +81,7 @@ export const freshModelCap = { apiKeyId: "", model: "", capUnit: "requests" as U
 /** What a new pool begins with: one row of each, because one of each is needed. */
 export function newDraft(connectionId = "", provider = ""): Draft {
   return {
-    id: "", name: "", provider, mode: "enforce", onDegraded: "open", modelCaps: [],
+    id: "", name: "", provider, mode: "enforce", rule: "threshold", reserve: "", onDegraded: "open", modelCaps: [],
     connections: [{ ...freshConnection, connectionId, row: 1 }],
     allocations: [{ ...freshAllocation, row: 1 }],
   };
@@ -82,14 +89,14 @@ export function newDraft(connectionId = "", provider = ""): Draft {
 
 const numbered = <T>(list: readonly T[]): (T & Row)[] => list.map((each, place) => ({ ...each, row: place + 1 }));
 
-/** The default of a connection's weight is left empty: most pools need none. */
+/** A default is left empty: most pools need nothing else. */
 const text = (value: Amount | undefined, usual?: Amount): string => (value === undefined || value === usual ? "" : String(value));
 
 /** A pool as it is, to be changed. */
 export function draftOf(pool: Pool): Draft {
-  const { id, name, provider, mode, onDegraded } = pool;
+  const { id, name, provider, mode, rule, onDegraded } = pool;
   return {
-    id, name, provider, mode, onDegraded,
+    id, name, provider, mode, rule, reserve: text(pool.reserve, 100), onDegraded,
     connections: numbered(pool.connections.map((c) => ({ connectionId: c.connectionId, weight: text(c.weight, 100), maxConcurrent: text(c.maxConcurrent) }))),
     allocations: numbered(pool.allocations.map((a) => ({
       apiKeyId: a.apiKeyId, weight: String(a.weight), policy: a.policy, suspended: a.suspended === true, caps: numbered(capsOf(a)),
@@ -110,6 +117,11 @@ function given<Name extends string>(name: Name, value: string): { [name in Name]
   return (trimmed ? { [name]: trimmed } : {}) as { [name in Name]?: string };
 }
 
+/** As given, of a number. */
+function number<Name extends string>(name: Name, value: string): { [name in Name]?: string } {
+  return given(name, plain(value));
+}
+
 /** What is sent to create the pool. */
 export function documentOf(draft: Draft): NewPool {
   return {
@@ -117,14 +129,16 @@ export function documentOf(draft: Draft): NewPool {
     ...(given("name", draft.name) as { name: string }),
     ...(given("provider", draft.provider) as { provider: string }),
     mode: draft.mode,
+    rule: draft.rule,
+    ...number("reserve", draft.reserve),
     onDegraded: draft.onDegraded,
     connections: draft.connections.map((c) => ({
-      ...(given("connectionId", c.connectionId) as { connectionId: string }), ...given("weight", c.weight), ...given("maxConcurrent", c.maxConcurrent),
+      ...(given("connectionId", c.connectionId) as { connectionId: string }), ...number("weight", c.weight), ...number("maxConcurrent", c.maxConcurrent),
     })),
     allocations: draft.allocations.map(allocationOf),
     modelCaps: draft.modelCaps.map((c) => ({
       ...(given("apiKeyId", c.apiKeyId) as { apiKeyId: string }), ...(given("model", c.model) as { model: string }),
-      capUnit: c.capUnit, ...(given("capValue", c.capValue) as { capValue: string }),
+      capUnit: c.capUnit, ...(number("capValue", c.capValue) as { capValue: string }),
     })),
   };
 }
@@ -134,11 +148,11 @@ function allocationOf(a: AllocationDraft): NewAllocation {
   const caps = a.caps.filter((cap) => cap.window !== "every");
   return {
     ...(given("apiKeyId", a.apiKeyId) as { apiKeyId: string }),
-    ...given("weight", a.weight),
+    ...number("weight", a.weight),
     policy: a.policy,
     ...(a.suspended ? { suspended: true } : {}),
-    ...(caps.length ? { caps: caps.map(({ unit, window, value }) => ({ unit, window, ...given("value", value) }) as Cap) } : {}),
-    ...(every ? { capUnit: every.unit, ...given("capValue", every.value) } : {}),
+    ...(caps.length ? { caps: caps.map(({ unit, window, value }) => ({ unit, window, ...number("value", value) }) as Cap) } : {}),
+    ...(every ? { capUnit: every.unit, ...number("capValue", every.value) } : {}),
   };
 }
 
@@ -146,8 +160,7 @@ function allocationOf(a: AllocationDraft): NewAllocation {
 export function patchOf(base: Pool, draft: Draft): PoolPatch {
   const before = documentOf(draftOf(base)) as unknown as Record<string, unknown>;
   const { id: _, ...after } = documentOf(draft) as unknown as Record<string, unknown>;
-  const names = ["name", "provider", "mode", "onDegraded", "connections", "allocations", "modelCaps"];
-  const changed = names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  const changed = fields.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
   return Object.fromEntries(changed.map((name) => [name, after[name] ?? null])) as PoolPatch;
 }
 
@@ -161,6 +174,5 @@ export function capField(allocation: AllocationDraft, place: number, row: number
 
 /** The fields that two revisions of a pool have otherwise. */
 export function differences(before: Pool, after: Pool): string[] {
-  const names = ["name", "provider", "mode", "rule", "reserve", "onDegraded", "connections", "allocations", "modelCaps"] as const;
-  return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  return fields.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
 }

@@ -2,6 +2,7 @@
 import type { Amount } from "../api/json";
 import type { Dimension, Plan, Plans, Unit, Window } from "../api/types";
 import { compare, decimal, digits, sum } from "../words/decimal";
+import { plain } from "./typed";
 
 /** How many decimals the engine keeps of a unit. */
 const scales: Record<Unit, number> = { requests: 3, tokens: 3, usd: 9, percent: 6 };
@@ -40,7 +41,8 @@ export function equalWeights(n: number): string[] {
 
 /** What was typed, as a number: null while it is none that is at least 0. */
 export function typed(text: string): string | null {
-  return /^\d+(\.\d+)?$/.test(text.trim()) ? text.trim() : null;
+  const number = plain(text);
+  return /^\d+(\.\d+)?$/.test(number) ? number : null;
 }
 
 export interface PoolLimit {
