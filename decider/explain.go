@@ -15,6 +15,7 @@ import (
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/replay"
 	"github.com/quotashare/quotashare/replay/livelog"
+	"github.com/quotashare/quotashare/replay/starts"
 )
 
 // errBusy is the answer to who wants an audit while there is one.
@@ -54,7 +55,7 @@ func (a *auditor) make(audit func(conn *nats.Conn, o replay.Options) error) erro
 	}
 	o := replay.Options{Log: log, Store: pebblestore.Temporary(a.dir, a.e.o.Log), Pause: a.pause()}
 	if dir := a.e.snapshots.dir; dir != nil {
-		o.Start = replay.LocalStart(dir)
+		o.Start = starts.Local{Dir: dir}
 	}
 	return audit(conn, o)
 }

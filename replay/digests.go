@@ -117,9 +117,9 @@ func TakeDigests(ctx context.Context, o DigestOptions) (*Digests, error) {
 // taker takes digests.
 type taker struct {
 	o         DigestOptions
-	snapshots Snapshots          // nil = none are listed
-	headers   []snapshots.Header // the oldest first
-	damaged   []Damaged          // those without a header
+	snapshots Snapshots           // nil = none are listed
+	headers   []snapshots.Header  // the oldest first
+	damaged   []snapshots.Damaged // those without a header
 	p         *Player
 	before    uint64 // messages that it began with
 	made      *Digests

@@ -12,6 +12,7 @@ import (
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/memstore"
+	"github.com/quotashare/quotashare/replay/starts"
 	"github.com/quotashare/quotashare/snapshots/projected"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
@@ -95,7 +96,7 @@ func TestAllThatIsHeldToTheLogIsEqual(t *testing.T) {
 		r.snapshot(dir, list[:at])
 	}
 	live := &LiveDigest{Seq: end - 1, Digest: r.digest(list[:end-1])}
-	d := r.digests(DigestOptions{Options: Options{Start: LocalStart(dir)}, At: []uint64{7}, Every: 10, Live: live})
+	d := r.digests(DigestOptions{Options: Options{Start: starts.Local{Dir: dir}}, At: []uint64{7}, Every: 10, Live: live})
 	var got []string
 	for i := range d.Points {
 		p := &d.Points[i]
@@ -111,7 +112,7 @@ func TestAllThatIsHeldToTheLogIsEqual(t *testing.T) {
 	if d.Diverged != nil || d.Messages != end || d.Began != 0 || d.Unread != nil {
 		t.Errorf("%+v", d)
 	}
-	quick := r.digests(DigestOptions{Options: Options{Start: LocalStart(dir)}, Live: live, Quick: true})
+	quick := r.digests(DigestOptions{Options: Options{Start: starts.Local{Dir: dir}}, Live: live, Quick: true})
 	if quick.Began != 30 || quick.Messages != end-1-30 || len(quick.Points) != 1 || quick.Points[0].Differs() {
 		t.Errorf("quick: %+v", quick)
 	}
@@ -143,7 +144,7 @@ func TestTheFirstDivergenceIsNamed(t *testing.T) {
 			if quick && c.to < uint64(end) {
 				live.Digest = r.digest(list) // the engine did not begin from what was changed
 			}
-			d := r.digests(DigestOptions{Options: Options{Start: LocalStart(dir)}, Live: live, Quick: quick}).Diverged
+			d := r.digests(DigestOptions{Options: Options{Start: starts.Local{Dir: dir}}, Live: live, Quick: quick}).Diverged
 			if d == nil || d.From != c.from || d.To != c.to {
 				t.Fatalf("changed after %d, quick %v: %+v, want %d to %d", c.at, quick, d, c.from, c.to)
 			}
@@ -297,7 +298,7 @@ func TestASnapshotTakesOverWhereTheLogLacksMessages(t *testing.T) {
 	r.must(err)
 	r.must(s.DeleteMsg(t.Context(), 4))
 	live := &LiveDigest{Seq: end, Digest: r.digest(list)}
-	d := r.digests(DigestOptions{Options: Options{Start: LocalStart(dir)}, Live: live, At: []uint64{5}})
+	d := r.digests(DigestOptions{Options: Options{Start: starts.Local{Dir: dir}}, Live: live, At: []uint64{5}})
 	if d.Began != 10 || d.Diverged != nil || len(d.Points) != 4 {
 		t.Fatalf("%+v", d)
 	}

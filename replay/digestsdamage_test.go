@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/quotashare/quotashare/replay/starts"
 	"github.com/quotashare/quotashare/snapshots"
 	"github.com/quotashare/quotashare/snapshots/objects"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
@@ -64,7 +65,7 @@ func TestADamagedSnapshotIsNoEqualOne(t *testing.T) {
 	r.damage(path, 30, -1)  // the end
 	r.must(os.WriteFile(filepath.Join(path, snapdir.Name(1_000)), nil, 0o600))
 	live := &LiveDigest{Seq: uint64(len(list)), Digest: r.digest(list)}
-	d := r.digests(DigestOptions{Options: Options{Start: LocalStart(dir)}, Live: live})
+	d := r.digests(DigestOptions{Options: Options{Start: starts.Local{Dir: dir}}, Live: live})
 	want := fmt.Sprintf("[5 snapshot damaged 10 snapshot damaged 20 snapshot damaged 30 snapshot damaged 35 snapshot equal %d live equal]", live.Seq)
 	if got := fmt.Sprint(results(d)); got != want || d.Damaged() != 4 || d.Diverged != nil || fmt.Sprint(d.Unread) != "[1000]" {
 		t.Errorf("%s, want %s\n%+v", got, want, d)
@@ -72,7 +73,7 @@ func TestADamagedSnapshotIsNoEqualOne(t *testing.T) {
 	// It proves nothing of where both were the same, and nothing goes on from it.
 	live.Digest[3]++
 	r.damage(path, 35, -1)
-	d = r.digests(DigestOptions{Options: Options{Start: LocalStart(dir)}, Live: live})
+	d = r.digests(DigestOptions{Options: Options{Start: starts.Local{Dir: dir}}, Live: live})
 	if x := d.Diverged; x == nil || x.From != 1 || x.Of != OfLive {
 		t.Errorf("%+v", x)
 	}
@@ -91,7 +92,7 @@ func TestADamagedSnapshotDoesNotTakeOver(t *testing.T) {
 	s, err := r.js.Stream(t.Context(), "QUOTA")
 	r.must(err)
 	r.must(s.DeleteMsg(t.Context(), 4))
-	d := r.digests(DigestOptions{Options: Options{Start: LocalStart(dir)}, At: []uint64{25}})
+	d := r.digests(DigestOptions{Options: Options{Start: starts.Local{Dir: dir}}, At: []uint64{25}})
 	if got := fmt.Sprint(results(d)); got != "[10 snapshot damaged 20 snapshot equal 25  equal]" || d.Began != 20 || d.Unread != nil {
 		t.Errorf("%s, began at %d, unread %d", got, d.Began, d.Unread)
 	}
@@ -111,7 +112,7 @@ func TestADamagedObjectIsNoEqualOne(t *testing.T) {
 	}
 	take := func() *Digests {
 		into := snapdir.New(snapdir.Options{Dir: filepath.Join(t.TempDir(), "fetched")})
-		return r.digests(DigestOptions{Options: Options{Start: SharedStart(broker, into)}, At: []uint64{1}})
+		return r.digests(DigestOptions{Options: Options{Start: starts.Shared{Broker: broker, Into: into}}, At: []uint64{1}})
 	}
 	if got := fmt.Sprint(results(take())); got != "[1  equal 10 snapshot equal 20 snapshot equal]" {
 		t.Errorf("as stored: %s", got)
@@ -142,13 +143,13 @@ func TestADamagedObjectIsNoEqualOne(t *testing.T) {
 // TestASnapshotThatIsRemovedMeanwhile is no damaged one.
 func TestASnapshotThatIsRemovedMeanwhile(t *testing.T) {
 	dir := snapdir.New(snapdir.Options{Dir: t.TempDir()})
-	if err := LocalStart(dir).Check(t.Context(), 7); err != nil {
+	if err := (starts.Local{Dir: dir}).Check(t.Context(), 7); err != nil {
 		t.Errorf("of a directory: %v", err)
 	}
 	r := newRig(t)
 	broker, err := objects.New(objects.Options{Conn: r.js.Conn()})
 	r.must(err)
-	if err := SharedStart(broker, dir).Check(t.Context(), 7); err != nil {
+	if err := (starts.Shared{Broker: broker, Into: dir}).Check(t.Context(), 7); err != nil {
 		t.Errorf("of the broker: %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/replay/starts"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
 
@@ -162,7 +163,7 @@ func TestAnExplanationNamesTheHeaviest(t *testing.T) {
 	dir := snapdir.New(snapdir.Options{Dir: t.TempDir()})
 	r.snapshot(dir, r.messages()[:last-5])
 	all := r.folded(r.messages(), quota.Tokens)
-	x := r.explain(Options{Start: LocalStart(dir)}, &Ask{Question: questions.Question{APIKeyID: "a", ConnectionID: "c"}, Seq: last, Top: 10})
+	x := r.explain(Options{Start: starts.Local{Dir: dir}}, &Ask{Question: questions.Question{APIKeyID: "a", ConnectionID: "c"}, Seq: last, Top: 10})
 	if x.Replay.Snapshot != last-5 || x.Replay.Seq != last {
 		t.Errorf("it was replayed %+v", x.Replay)
 	}

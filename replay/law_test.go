@@ -15,6 +15,7 @@ import (
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/memstore"
+	"github.com/quotashare/quotashare/replay/starts"
 	"github.com/quotashare/quotashare/snapshots/projected"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
@@ -43,7 +44,7 @@ func TestTheLaw(t *testing.T) {
 		first := newLife(t, l, dir, done)
 		first.live()
 		first.ends(want, "an engine")
-		for _, start := range []Start{nil, LocalStart(dir)} {
+		for _, start := range []Start{nil, starts.Local{Dir: dir}} {
 			p := open(t, l, start)
 			moved(t, l, p)
 			if p.Began().Seq > 0 {
@@ -120,7 +121,7 @@ func (x *life) load() {
 
 // begin fills the store from any snapshot there is.
 func (x *life) begin(dir *snapdir.Dir) bool {
-	s, err := LocalStart(dir).Newest(context.Background(), x.any("snapshot not after"))
+	s, err := starts.Local{Dir: dir}.Newest(context.Background(), x.any("snapshot not after"))
 	if errors.Is(err, snapdir.ErrNone) {
 		return false
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/quotashare/quotashare/explanation"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/replay/starts"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
 
@@ -100,13 +101,13 @@ func TestWhatWasPurgedIsSaid(t *testing.T) {
 	dir := snapdir.New(snapdir.Options{Dir: t.TempDir()})
 	r.snapshot(dir, r.messages()[:last])
 	ask := &Ask{Question: questions.Question{APIKeyID: "a", ConnectionID: "c"}, Seq: last, Top: 3}
-	whole := r.explain(Options{Start: LocalStart(dir)}, ask)
+	whole := r.explain(Options{Start: starts.Local{Dir: dir}}, ask)
 	s, err := r.js.Stream(t.Context(), events.Stream)
 	r.must(err)
 	for seq := uint64(10); seq < 100; seq++ {
 		r.must(s.DeleteMsg(t.Context(), seq))
 	}
-	rest := r.explain(Options{Start: LocalStart(dir)}, ask)
+	rest := r.explain(Options{Start: starts.Local{Dir: dir}}, ask)
 	was, is := lineOf(t, whole, quota.Tokens, quota.Hourly, ""), lineOf(t, rest, quota.Tokens, quota.Hourly, "")
 	if is.Consumed != was.Consumed || is.Found >= was.Found || len(Differences(&whole.Reply, &rest.Reply)) > 0 {
 		t.Errorf("found %d of %d, and %d of %d before", is.Found, is.Consumed, was.Found, was.Consumed)

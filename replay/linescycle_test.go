@@ -14,6 +14,7 @@ import (
 	"github.com/quotashare/quotashare/projector/memstore"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/replay/starts"
 	"github.com/quotashare/quotashare/snapshots/projected"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
@@ -212,7 +213,7 @@ func TestWhatIsLeftOfACycleIsFound(t *testing.T) {
 	l.use(4000, "a", 10)
 	l.use(4000, "b", 60)
 	l.read(5000, 5000, 30, 4*hour)
-	x, err := Explain(t.Context(), Options{Log: purged{l, at + 1}, Start: LocalStart(dir), Store: inMemory}, &Ask{
+	x, err := Explain(t.Context(), Options{Log: purged{l, at + 1}, Start: starts.Local{Dir: dir}, Store: inMemory}, &Ask{
 		Question: questions.Question{APIKeyID: "a", ConnectionID: "c", MaxWaitMs: -1}, At: began + 6000, Top: 5,
 	})
 	must(t, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/pebblestore"
+	"github.com/quotashare/quotashare/replay/starts"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
 
@@ -28,7 +29,7 @@ func TestAPlayerHasTheStateThatAFoldHas(t *testing.T) {
 		want := r.digest(list[:seq])
 		for name, o := range map[string]Options{
 			"from the first message": {},
-			"from a snapshot":        {Start: LocalStart(dir)},
+			"from a snapshot":        {Start: starts.Local{Dir: dir}},
 			"on disk":                {Store: pebblestore.Temporary(t.TempDir(), nil)},
 		} {
 			p := r.open(o, seq)
@@ -52,7 +53,7 @@ func TestAPlayerBeginsWithTheNewestSnapshotThatIsNotTooNew(t *testing.T) {
 		r.snapshot(dir, list[:at])
 	}
 	for notAfter, want := range map[uint64]uint64{0: 0, 2: 0, 3: 3, 16: 3, 17: 17, 20: 17} {
-		if got := r.open(Options{Start: LocalStart(dir)}, notAfter).Began().Seq; got != want {
+		if got := r.open(Options{Start: starts.Local{Dir: dir}}, notAfter).Began().Seq; got != want {
 			t.Errorf("not after %d: began at %d, want %d", notAfter, got, want)
 		}
 	}
@@ -67,7 +68,7 @@ func TestASnapshotOfAnotherLogIsPassedOver(t *testing.T) {
 	other := slices.Clone(list[:20])
 	other[19].Data = []byte(`{"apiKeyId":"x","connectionId":"c"}`)
 	r.snapshot(dir, other)
-	p := r.open(Options{Start: LocalStart(dir)}, last)
+	p := r.open(Options{Start: starts.Local{Dir: dir}}, last)
 	if got := p.Began().Seq; got != 5 {
 		t.Errorf("began at %d, want 5", got)
 	}
@@ -143,7 +144,7 @@ func TestTheOnlyMessageAfterASnapshotIsRead(t *testing.T) {
 	s, err := r.js.Stream(t.Context(), events.Stream)
 	r.must(err)
 	r.must(s.DeleteMsg(t.Context(), last-1))
-	p := r.open(Options{Start: LocalStart(dir)}, last)
+	p := r.open(Options{Start: starts.Local{Dir: dir}}, last)
 	if p.Began().Seq != last-1 {
 		t.Fatalf("began at %d", p.Began().Seq)
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/replay"
 	"github.com/quotashare/quotashare/replay/livelog"
+	"github.com/quotashare/quotashare/replay/starts"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
 
@@ -87,7 +88,7 @@ func (c *town) engine(name string) (e *decider.Engine, stop func()) {
 func (c *town) snapshots(name string) string { return filepath.Join(c.dir, name, "snapshots") }
 
 func (c *town) start(name string) replay.Start {
-	return replay.LocalStart(snapdir.New(snapdir.Options{Dir: c.snapshots(name)}))
+	return starts.Local{Dir: snapdir.New(snapdir.Options{Dir: c.snapshots(name)})}
 }
 
 func (c *town) publish(subject, body string) uint64 {

@@ -9,6 +9,7 @@ import (
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/replay/starts"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
 
@@ -115,7 +116,7 @@ func TestTheMessageOfASnapshotIsNotJudgedAgain(t *testing.T) {
 	r.must(s.DeleteMsg(t.Context(), 5))
 	row := questions.Record{Index: 0, Count: 1, Process: "p", Time: list[8].Time, Question: questions.Question{APIKeyID: "a", ConnectionID: "c", Reserve: true, RequestID: "r", MaxWaitMs: -1}}
 	row.Reply = questions.Reply{DecisionID: "h", Reason: "ok", HTTPStatus: 200, AsOf: questions.AsOf{Seq: 9, Time: list[8].Time}}
-	v, err := Verify(r.within(), VerifyOptions{Options: Options{Log: r.log, Store: inMemory, Start: LocalStart(dir)}, Rows: &memory{rows: []questions.Record{row}}})
+	v, err := Verify(r.within(), VerifyOptions{Options: Options{Log: r.log, Store: inMemory, Start: starts.Local{Dir: dir}}, Rows: &memory{rows: []questions.Record{row}}})
 	r.must(err)
 	if v.Began != 9 || v.Rows.Unproved != 1 || v.Differs() {
 		t.Errorf("%+v", v)

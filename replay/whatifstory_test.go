@@ -11,6 +11,7 @@ import (
 	"github.com/quotashare/quotashare/projector/pebblestore"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
+	"github.com/quotashare/quotashare/replay/starts"
 	"github.com/quotashare/quotashare/snapshots/projected"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 	"github.com/quotashare/quotashare/whatif"
@@ -342,7 +343,7 @@ func TestItBeginsWithASnapshot(t *testing.T) {
 	}
 	var shown [][2]uint64
 	o := WhatIfOptions{
-		Options: Options{Log: l, Start: LocalStart(dir), Store: pebblestore.Temporary(t.TempDir(), nil)},
+		Options: Options{Log: l, Start: starts.Local{Dir: dir}, Store: pebblestore.Temporary(t.TempDir(), nil)},
 		Part:    func(done, all uint64) { shown = append(shown, [2]uint64{done, all}) },
 	}
 	r, err := WhatIf(t.Context(), o, trial(t, doc))

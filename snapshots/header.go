@@ -86,3 +86,9 @@ func parseHeader(b []byte) (h Header, err error) {
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
+
+// Damaged is a snapshot that cannot be read, and why.
+type Damaged struct {
+	Seq uint64
+	Err error
+}

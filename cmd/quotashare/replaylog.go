@@ -17,6 +17,7 @@ import (
 	"github.com/quotashare/quotashare/projector/pebblestore"
 	"github.com/quotashare/quotashare/replay"
 	"github.com/quotashare/quotashare/replay/livelog"
+	"github.com/quotashare/quotashare/replay/starts"
 	"github.com/quotashare/quotashare/snapshots/objects"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
@@ -78,7 +79,7 @@ func (f *copied) read(ctx context.Context, conn *nats.Conn, end func(), snapshot
 // none is named, those of the broker.
 func (o *opened) begin(temp, snapshots string, log *slog.Logger) error {
 	if snapshots != "" {
-		o.Start = replay.LocalStart(snapdir.New(snapdir.Options{Dir: snapshots, Log: log}))
+		o.Start = starts.Local{Dir: snapdir.New(snapdir.Options{Dir: snapshots, Log: log})}
 		return nil
 	}
 	shared, err := objects.New(objects.Options{Conn: o.conn, Log: log})
@@ -95,7 +96,7 @@ func (o *opened) begin(temp, snapshots string, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("a place for snapshots of the broker: %w", err)
 	}
-	o.Start = replay.SharedStart(shared, snapdir.New(snapdir.Options{Dir: filepath.Join(dir, "fetched"), Log: log}))
+	o.Start = starts.Shared{Broker: shared, Into: snapdir.New(snapdir.Options{Dir: filepath.Join(dir, "fetched"), Log: log})}
 	end := o.close
 	o.close = func() {
 		end()
