@@ -21,7 +21,7 @@ help: ## print this list
 
 .PHONY: run
 run: ## build, and start everything in one process
-	@$(MAKE) --no-print-directory web || echo "the dashboard is not built, which needs Node 20.19 or newer: / will say how; going on without it"
+	@command -v npm >/dev/null && $(MAKE) --no-print-directory web || echo "the dashboard is not built, which needs Node 20.19 or newer: / will say how; going on without it"
 	$(STATIC) $(GO) build -trimpath -o $(BIN)/ ./cmd/quotashare
 	@$(BIN)/quotashare up
 
@@ -36,11 +36,11 @@ web/dist/index.html: $(WEB_PACKAGES) $(WEB_SOURCES)
 	cd web && npm run --silent build
 
 $(WEB_PACKAGES): web/package-lock.json
-	@command -v npm >/dev/null || { echo "npm: not found"; exit 1; }
 	cd web && npm ci --no-audit --no-fund
 
 .PHONY: web-test
-web-test: $(WEB_PACKAGES) ## test the dashboard without a browser, and then in Chromium (needs make web build)
+web-test: $(WEB_PACKAGES) ## test the dashboard without a browser, and then in Chromium (needs make web build; may install chromium)
+	@.ci/chromium
 	cd web && npm run --silent check && npm test && npm run e2e
 
 .PHONY: test
@@ -81,3 +81,4 @@ bench: ## run every Go benchmark
 .PHONY: clean
 clean: ## remove what was built; data/ is yours and stays
 	rm -rf $(BIN)
+	find web/dist -mindepth 1 ! -name .gitignore -delete

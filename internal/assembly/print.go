@@ -21,6 +21,6 @@ func (l Listening) Print(w io.Writer) {
 		whose = "the log, which somebody else runs"
 	}
 	fmt.Fprintf(w, "  NATS   %-28s %s\n", l.NATS, whose)
-	fmt.Fprintf(w, "  HTTP   %-28s the API; GET / lists it\n", l.HTTP)
+	fmt.Fprintf(w, "  HTTP   %-28s the dashboard, in a browser, and the API, which curl lists\n", l.HTTP)
 	fmt.Fprintf(w, "  data   %s\n", l.DataDir)
 }

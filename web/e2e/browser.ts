@@ -1,12 +1,16 @@
 /** A real browser, and what it must never do. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Browser, chromium, type Page } from "playwright-core";
 
 /** Debian's chromium, unless another is named. */
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
+/** Without its sandbox, which root has none of, and nothing but the engine's pages comes into it. */
 export function startBrowser(): Promise<Browser> {
+  if (!existsSync(executablePath)) {
+    throw new Error(`there is no ${executablePath}: apt-get install -y --no-install-recommends chromium, or name another browser in CHROMIUM`);
+  }
   return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 }
 

@@ -1,25 +1,40 @@
 /** A real engine, in a folder of its own. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
+
+const root = new URL("../..", import.meta.url).pathname;
 
 /** What `make build` made, unless another is named. */
-const program = process.env["QUOTASHARE"] ?? new URL("../../bin/quotashare", import.meta.url).pathname;
+const program = process.env["QUOTASHARE"] ?? join(root, "bin/quotashare");
+
+/** Where it says that it listens. */
+interface Listening {
+  /** "127.0.0.1:<port>" */
+  readonly nats: string;
+  /** "http://127.0.0.1:<port>" */
+  readonly http: string;
+}
 
 export class Engine {
   private constructor(
     private readonly folder: string,
     private child: ChildProcess,
-    /** "http://127.0.0.1:<port>" */
-    readonly url: string,
+    private listening: Listening,
   ) {}
 
   /** Starts an engine that listens where there is room, and waits until it does. */
   static async start(): Promise<Engine> {
     const folder = await mkdtemp(join(tmpdir(), "quotashare-web-"));
     const child = run(folder, "127.0.0.1:0");
-    return new Engine(folder, child, await address(child));
+    return new Engine(folder, child, await heard(child));
+  }
+
+  /** "http://127.0.0.1:<port>" */
+  get url(): string {
+    return this.listening.http;
   }
 
   async send(method: string, path: string, document: unknown): Promise<unknown> {
@@ -34,22 +49,43 @@ export class Engine {
     return this.send("POST", path, document);
   }
 
+  /** Publishes as a gateway does that speaks NATS: with the client of the examples. */
+  async publish(subject: string, document: unknown): Promise<void> {
+    const env = { ...process.env, QUOTA_NATS_ADDR: this.listening.nats };
+    await promisify(execFile)(process.execPath, [join(root, "examples/nats.mjs"), subject, JSON.stringify(document)], { env });
+  }
+
+  /** Waits until everything is counted that was published. */
+  async settled(): Promise<void> {
+    const read = async (query: string): Promise<{ lastSeq: number }> => (await (await fetch(`${this.url}/api/quota/state${query}`)).json()) as { lastSeq: number };
+    await read(`?minSeq=${(await read("")).lastSeq}`);
+  }
+
   /** Stops it. What it has stays. */
-  async pause(): Promise<void> {
-    const ended = new Promise((resolve) => this.child.once("exit", resolve));
-    this.child.kill("SIGTERM");
-    await ended;
+  pause(): Promise<void> {
+    return this.end("SIGTERM");
+  }
+
+  /** Ends it in the middle of whatever it does. */
+  kill(): Promise<void> {
+    return this.end("SIGKILL");
   }
 
   /** Starts it again where it was. */
   async resume(): Promise<void> {
     this.child = run(this.folder, new URL(this.url).host);
-    await address(this.child);
+    this.listening = await heard(this.child);
   }
 
   async stop(): Promise<void> {
     await this.pause();
     await rm(this.folder, { recursive: true });
+  }
+
+  private async end(signal: NodeJS.Signals): Promise<void> {
+    const ended = new Promise((resolve) => this.child.once("exit", resolve));
+    this.child.kill(signal);
+    await ended;
   }
 }
 
@@ -59,17 +95,18 @@ function run(folder: string, http: string): ChildProcess {
 }
 
 /** Reads where it listens from what it says. */
-function address(child: ChildProcess): Promise<string> {
+function heard(child: ChildProcess): Promise<Listening> {
   return new Promise((resolve, reject) => {
     let said = "";
     const hear = (text: Buffer): void => {
       said += text.toString();
-      const found = /HTTP\s+(http:\/\/\S+)/.exec(said)?.[1];
-      if (found) resolve(found);
+      const nats = /NATS\s+nats:\/\/(\S+)/.exec(said)?.[1];
+      const http = /HTTP\s+(http:\/\/\S+)/.exec(said)?.[1];
+      if (nats && http) resolve({ nats, http });
     };
     child.stdout?.on("data", hear);
     child.stderr?.on("data", hear);
-    child.once("error", reject);
+    child.once("error", (error) => reject(new Error(`${program} does not start (make web build makes it): ${error.message}`)));
     child.once("exit", () => reject(new Error(`the engine ended: ${said}`)));
   });
 }
