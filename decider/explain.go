@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/quotashare/quotashare/projector/pebblestore"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/replay/giveway"
 	"github.com/quotashare/quotashare/replay/livelog"
 	"github.com/quotashare/quotashare/replay/starts"
 )
@@ -53,7 +53,7 @@ func (a *auditor) make(audit func(conn *nats.Conn, o replay.Options) error) erro
 	if err != nil {
 		return err
 	}
-	o := replay.Options{Log: log, Store: pebblestore.Temporary(a.dir, a.e.o.Log), Pause: a.pause()}
+	o := replay.Options{Log: log, Store: pebblestore.Temporary(a.dir, a.e.o.Log), Pause: giveway.Pause(a.busy)}
 	if dir := a.e.snapshots.dir; dir != nil {
 		o.Start = starts.Local{Dir: dir}
 	}
@@ -76,49 +76,10 @@ func (a *auditor) connect() (*nats.Conn, error) {
 	return conn, nil
 }
 
-// pause is called before each run of an audit. It rests for as long as the run before
-// took, because whoever computes without a rest has a processor for up to 10 ms, and
-// answers pass through several goroutines that each wait for one. And it gives way.
-func (a *auditor) pause() func(context.Context) error {
-	resumed := time.Now()
-	return func(ctx context.Context) error {
-		if err := rest(ctx, min(time.Since(resumed), giveWayFor)); err != nil {
-			return err
-		}
-		err := a.giveWay(ctx)
-		resumed = time.Now()
-		return err
-	}
-}
-
-func rest(ctx context.Context, long time.Duration) error {
-	select {
-	case <-time.After(long):
-	case <-ctx.Done():
-	}
-	return ctx.Err()
-}
-
-// How long an audit waits for the fold that answers are from, before each run, and
-// how often it looks. A fold that never has nothing to do would stop it for ever, so
-// it goes on after a while: a run takes about a fiftieth of that.
-const (
-	giveWayFor  = 10 * time.Millisecond
-	giveWayLook = time.Millisecond
-)
-
-// giveWay waits while the fold that answers are from has something to do.
-func (a *auditor) giveWay(ctx context.Context) error {
-	for waited := time.Duration(0); waited < giveWayFor; waited += giveWayLook {
-		p := a.e.current.Load()
-		if p == nil || !p.loop.Busy() {
-			break
-		}
-		if err := rest(ctx, giveWayLook); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
+// busy says whether the fold that answers are from has something to do.
+func (a *auditor) busy(context.Context) bool {
+	p := a.e.current.Load()
+	return p != nil && p.loop.Busy()
 }
 
 // Explain implements httpapi.Explainer.

@@ -20,6 +20,7 @@ import (
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/replay/giveway"
 	"github.com/quotashare/quotashare/wire"
 )
 
@@ -220,11 +221,6 @@ func TestAuditsAreMadeOneAtATimeAndGiveWay(t *testing.T) {
 		return nil
 	}))
 	h.explained(ask) // the turn was given back
-	ended, cancel := context.WithCancel(h.within())
-	cancel()
-	if err := h.audits.giveWay(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("giving way goes on: %v", err)
-	}
 }
 
 // Megabytes of an audit must not come before questions, so it has a connection of its
@@ -288,8 +284,8 @@ func TestAnAuditGivesWayToTheFold(t *testing.T) {
 		}
 	}
 	began := time.Now()
-	h.must(h.audits.giveWay(h.within()))
-	if took := time.Since(began); took < giveWayFor {
+	h.must(h.audits.make(func(_ *nats.Conn, o replay.Options) error { return o.Pause(h.within()) }))
+	if took := time.Since(began); took < giveway.Longest {
 		t.Errorf("it gave way for %s", took)
 	}
 	fold()

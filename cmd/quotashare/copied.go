@@ -46,5 +46,7 @@ func (f *copied) openCopy(ctx context.Context, snapshots string, p program.Proce
 		end()
 		return nil, err
 	}
-	return f.read(ctx, conn, func() { conn.Close(); end() }, cmp.Or(snapshots, filepath.Join(f.DataDir, "snapshots")), p)
+	return f.read(ctx, reached{
+		conn: conn, end: func() { conn.Close(); end() }, snapshots: cmp.Or(snapshots, filepath.Join(f.DataDir, "snapshots")),
+	}, p)
 }

@@ -11,11 +11,14 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/quotashare/quotashare/decider"
+	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/internal/program"
 	"github.com/quotashare/quotashare/projector/pebblestore"
 	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/replay/giveway"
 	"github.com/quotashare/quotashare/replay/livelog"
 	"github.com/quotashare/quotashare/replay/starts"
 	"github.com/quotashare/quotashare/snapshots/objects"
@@ -50,19 +53,30 @@ func (f *recording) open(ctx context.Context, name string, p program.Process) (*
 	if err != nil {
 		return nil, err
 	}
-	return f.read(ctx, conn, conn.Close, string(f.Snapshots), p)
+	return f.read(ctx, reached{conn: conn, end: conn.Close, snapshots: string(f.Snapshots), shared: true}, p)
 }
 
-// read makes what is read of a connection, which close ends.
-func (f *copied) read(ctx context.Context, conn *nats.Conn, end func(), snapshots string, p program.Process) (*opened, error) {
+// reached is a broker that has the log.
+type reached struct {
+	conn      *nats.Conn
+	end       func()
+	snapshots string // their directory; "" = the broker has them
+	shared    bool   // with an engine, which answers meanwhile
+}
+
+// read makes what is read of a broker, which close leaves.
+func (f *copied) read(ctx context.Context, from reached, p program.Process) (*opened, error) {
 	quiet := program.Logger(p.Stderr, slog.LevelWarn)
-	log, err := livelog.NATSLog(livelog.NATSOptions{Conn: conn, PurgeAge: decider.DefaultPurgeAge, Log: quiet})
+	log, err := livelog.NATSLog(livelog.NATSOptions{Conn: from.conn, PurgeAge: decider.DefaultPurgeAge, Gentle: from.shared, Log: quiet})
 	if err != nil {
-		end()
+		from.end()
 		return nil, err
 	}
-	o := &opened{Options: replay.Options{Log: log, Store: pebblestore.Temporary(f.Temp, quiet)}, conn: conn, close: end}
-	if err := o.begin(f.Temp, snapshots, quiet); err != nil {
+	o := &opened{Options: replay.Options{Log: log, Store: pebblestore.Temporary(f.Temp, quiet)}, conn: from.conn, close: from.end}
+	if from.shared {
+		o.Pause = giveway.Pause(giveway.Growing(o.size))
+	}
+	if err := o.begin(f.Temp, from.snapshots, quiet); err != nil {
 		o.close()
 		return nil, err
 	}
@@ -73,6 +87,19 @@ func (f *copied) read(ctx context.Context, conn *nats.Conn, end func(), snapshot
 	bar := foldBar{w: p.Stderr, last: o.last, shown: program.Terminal(p.Stderr)}
 	o.Progress = bar.at
 	return o, nil
+}
+
+// size returns the bytes of the log.
+func (o *opened) size(ctx context.Context) (uint64, error) {
+	js, err := jetstream.New(o.conn)
+	if err != nil {
+		return 0, err
+	}
+	s, err := js.Stream(ctx, events.Stream)
+	if err != nil {
+		return 0, err
+	}
+	return s.CachedInfo().State.Bytes, nil
 }
 
 // begin says with which snapshots a fold may begin: those of a directory, or, when

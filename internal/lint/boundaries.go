@@ -47,6 +47,7 @@ var Boundaries = []Boundary{
 	), "it folds again what others folded, by the same code, and serves nobody"},
 	{"replay/starts", words("snapshots", "snapshots/objects", "snapshots/snapdir", "snapshots/projected"), "it knows where snapshots are, and which of them fit, and replays nothing"},
 	{"replay/livelog", words("events", "questions", "projector", "projector/jetsource", "ingest"), "a broker is read, and what for is not known here"},
+	{"replay/giveway", nil, "it waits, and knows neither what an audit does nor what an engine is"},
 	{"projector/storetest", words("projector", "events", "wire", "quota"), "one suite for every store, so none is known here"},
 	{"natsapi", words("questions", "wire"), "a door carries questions and judges nothing"},
 	{"client", words("quota", "wire", "events", "questions", "saturation", "dialect"), "gateways of others are built with it, and it brings the forms along and no engine"},
@@ -61,7 +62,7 @@ var Boundaries = []Boundary{
 	{"config", words("quota"), "configuration is data, and reads no environment"},
 	{"trace", words("quota", "wire"), "a file becomes events; where they go, others know"},
 	{"decider", words(
-		"answers", "explanation", "whatif", "replay", "replay/livelog", "replay/starts", "quota", "wire", "windows", "events", "plans", "fairshare", "routing", "questions", "usage", "saturation", "projector", "projector/memstore",
+		"answers", "explanation", "whatif", "replay", "replay/giveway", "replay/livelog", "replay/starts", "quota", "wire", "windows", "events", "plans", "fairshare", "routing", "questions", "usage", "saturation", "projector", "projector/memstore",
 		"projector/pebblestore", "projector/jetsource", "snapshots", "snapshots/lease", "snapshots/objects", "snapshots/snapdir", "snapshots/projected", "snapshots/retention", "natsapi", "httpapi", "ingest", "config",
 	), "the service puts the parts together and is known by programs alone"},
 	{"bench", words(
