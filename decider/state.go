@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -37,11 +38,14 @@ func (e *Engine) State(ctx context.Context, minSeq uint64, digest bool) (httpapi
 	if err := p.loop.Wait(ctx, minSeq); err != nil {
 		return httpapi.State{}, ended(err)
 	}
-	last, err := e.lastSeq(ctx)
+	log, err := e.logState(ctx)
 	if err != nil {
 		return httpapi.State{}, err
 	}
-	s := httpapi.State{AppliedSeq: p.loop.Applied(), LastSeq: last, Counts: countsOf(p.state.Counts()), Retention: e.retention.view()}
+	s := httpapi.State{AppliedSeq: p.loop.Applied(), LastSeq: log.LastSeq, Counts: countsOf(p.state.Counts()), Retention: e.retention.view()}
+	if s.ReplayFrom, err = e.replayFrom(ctx, &log); err != nil {
+		return s, err
+	}
 	s.LagMs, _ = p.loop.Lag(e.now())
 	if digest {
 		seq, d, err := p.loop.Digest(ctx)
@@ -74,40 +78,32 @@ func countsOf(c projector.Counts) httpapi.Counts {
 	}
 }
 
-// lastSeq asks the log for its last sequence.
-func (e *Engine) lastSeq(ctx context.Context) (uint64, error) {
+// logState asks the log what it has.
+func (e *Engine) logState(ctx context.Context) (jetstream.StreamState, error) {
 	s, err := e.js.Stream(ctx, events.Stream)
 	if err != nil {
-		return 0, unreadable(err)
+		return jetstream.StreamState{}, unreadable(err)
 	}
-	return s.CachedInfo().State.LastSeq, nil
+	return s.CachedInfo().State, nil
 }
 
-// Rejected implements httpapi.Engine.
-func (e *Engine) Rejected(ctx context.Context, offset, limit int) ([]events.Rejected, int, error) {
-	s, err := e.js.Stream(ctx, events.RejectedStream)
-	if err != nil {
-		return nil, 0, unreadable(err)
+// replayFrom returns the first instant whose state can be folded again, epoch ms, 0
+// when none can. Of a log that has all its messages it is that of the first one. What
+// was purged is in the snapshots that the purge waited for, so then it is that of the
+// oldest. A first message that is still there would say nothing: configuration is
+// never purged.
+func (e *Engine) replayFrom(ctx context.Context, log *jetstream.StreamState) (int64, error) {
+	if log.LastSeq == 0 {
+		return 0, nil
 	}
-	state := s.CachedInfo().State
-	var list []events.Rejected
-	// An empty stream begins at 0, where no message can be.
-	for seq := max(state.FirstSeq, 1) + uint64(offset); seq <= state.LastSeq && len(list) < limit; seq++ {
-		m, err := s.GetMsg(ctx, seq)
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, 0, unreadable(err)
-		}
-		r, err := events.ParseRejected(m.Data)
-		if err != nil {
-			// Whoever reaches the broker can publish there, or name such a subject
-			// for the broker's reply. One stray message must not hide the others.
-			e.o.Log.Warn("a message among the rejected events is none of them", "seq", seq, "subject", m.Subject, "err", err)
-			continue
-		}
-		list = append(list, r)
+	if log.Msgs == log.LastSeq {
+		return log.FirstTime.UnixMilli(), nil
 	}
-	return list, int(state.Msgs), nil
+	list, err := e.Snapshots(ctx)
+	for _, s := range slices.Backward(list) { // the newest first
+		if s.Problem == "" {
+			return s.Time, err
+		}
+	}
+	return 0, err
 }

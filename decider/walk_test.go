@@ -100,3 +100,9 @@ func TestAPublishedEventChangesAnAnswer(t *testing.T) {
 		t.Errorf("after: %s", got)
 	}
 }
+
+// lastSeq is the last sequence of the log.
+func (r *running) lastSeq(ctx context.Context) (uint64, error) {
+	log, err := r.logState(ctx)
+	return log.LastSeq, err
+}

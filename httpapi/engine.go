@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/usage"
@@ -29,6 +28,7 @@ type State struct {
 	LagMs               int64  // age of the oldest message not yet folded, 0 = none
 	Digest              string // "" = not asked for
 	Counts              Counts
+	ReplayFrom          int64      // the first instant whose state can be folded again, epoch ms; 0 = none
 	Retention           *Retention // nil = there was no plan yet
 }
 
@@ -157,9 +157,9 @@ type Engine interface {
 	// acknowledged it. msgID is its Nats-Msg-Id.
 	Publish(ctx context.Context, subject, msgID string, data []byte) (seq uint64, err error)
 
-	// Rejected returns a page of what could not be folded, oldest first, and how
-	// many there are in all.
-	Rejected(ctx context.Context, offset, limit int) (list []events.Rejected, total int, err error)
+	// Rejected returns a page of what could not be folded. It does a bounded amount of
+	// work: the newest first, a page may be short, or empty, and not be the last.
+	Rejected(ctx context.Context, q *RejectedQuery) (RejectedPage, error)
 }
 
 // Configuration reads and writes the documents. A write is an event in the log:

@@ -79,7 +79,7 @@ func (d *double) State(ctx context.Context, minSeq uint64, digest bool) (State, 
 	}
 	s := State{AppliedSeq: d.seq, LastSeq: d.seq + 1, LagMs: 3, Counts: Counts{Folded: 5, Duplicates: 4, Rejected: 3, Late: 2, Clamped: 1}}
 	if digest {
-		s.Digest = "abc123"
+		s.Digest, s.ReplayFrom = "abc123", 1_690_000_000_002
 		s.Retention = &Retention{
 			PlannedAt: 1_700_000_000_000, Finished: false, Problem: "purge-log: the log does not answer",
 			Kept: []KeptSnapshot{{Seq: 4711, LogTime: 1_700_000_000_001, Why: "it is one of the 2 newest"}},
@@ -318,11 +318,23 @@ func (d *double) Publish(_ context.Context, subject, msgID string, data []byte) 
 	return d.seq, nil
 }
 
-func (d *double) Rejected(_ context.Context, offset, limit int) ([]events.Rejected, int, error) {
+func (d *double) Rejected(_ context.Context, q *RejectedQuery) (p RejectedPage, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n := len(d.rejects)
-	return d.rejects[min(offset, n):min(offset+limit, n)], n, nil
+	p.Total = len(d.rejects)
+	if !q.Newest {
+		p.List = d.rejects[min(q.Offset, p.Total):min(q.Offset+q.Limit, p.Total)]
+		return p, nil
+	}
+	for i := p.Total; i > 0 && len(p.List) < q.Limit; i-- {
+		if seq := uint64(i); (q.Before == 0 || seq < q.Before) && q.Wants(&d.rejects[i-1]) {
+			p.List, p.Next = append(p.List, d.rejects[i-1]), seq
+		}
+	}
+	if len(p.List) < q.Limit {
+		p.Next = 0
+	}
+	return p, nil
 }
 
 // published describes the messages since the last call.

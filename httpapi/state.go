@@ -35,6 +35,10 @@ func stateDoc(s State, digest bool) *wire.Writer {
 	doc := new(wire.Writer)
 	doc.Object()
 	stateFields(doc, s, digest)
+	if s.ReplayFrom != 0 {
+		doc.Name("replayFrom")
+		doc.Instant(s.ReplayFrom)
+	}
 	if s.Retention != nil {
 		doc.Name("retention")
 		retentionFields(doc, s.Retention)
