@@ -66,6 +66,16 @@ describe("calls", () => {
     ]);
   });
 
+  test("read the plans of all connections, and the catalogue once", async () => {
+    const { api, sent } = engine(
+      json({ plans: [{ connectionId: "a" }, { connectionId: "b" }], total: 3, catalogue: [{ provider: "kimi" }] }),
+      json({ plans: [{ connectionId: "c" }], total: 3, catalogue: [{ provider: "kimi" }] }),
+    );
+    const { plans, total, catalogue } = await api.plans.list();
+    expect([plans.map((plan) => plan.connectionId), total, catalogue.length]).toEqual([["a", "b", "c"], 3, 1]);
+    expect(sent.map((s) => s.url)).toEqual(["/api/quota/plans?limit=1000", "/api/quota/plans?limit=1000&offset=2"]);
+  });
+
   test("end when a list shrinks meanwhile", async () => {
     const { api } = engine(json({ keys: [{ apiKeyId: "a" }], total: 2 }), json({ keys: [], total: 2 }));
     expect(await api.log.keys()).toHaveLength(1);

@@ -50,15 +50,15 @@ function bytes(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
 }
 
-/** Every row of a paged list. Rows that come or go meanwhile may be missed, or be there twice. */
-async function all<Row>(call: Call, path: string, field: string, query: Query = {}): Promise<Row[]> {
+/** Every row of a paged list from one place on. Rows that come or go meanwhile may be missed, or be there twice. */
+async function all<Row>(call: Call, path: string, field: string, query: Query = {}, from = 0): Promise<Row[]> {
   const rows: Row[] = [];
   for (;;) {
-    const answer = await call(path, { query: { ...query, limit: pageSize, offset: rows.length } });
+    const answer = await call(path, { query: { ...query, limit: pageSize, offset: from + rows.length } });
     const page = answer as Record<string, Row[]> & { total: number };
     const found = page[field] ?? [];
     rows.push(...found);
-    if (found.length === 0 || rows.length >= page.total) return rows;
+    if (found.length === 0 || from + rows.length >= page.total) return rows;
   }
 }
 
@@ -93,8 +93,13 @@ const plans = (call: Call) => {
   const at = (id: string): string => `${root}/plans/${segment(id)}`;
   const one = async (answer: Promise<unknown>): Promise<Plan> => ((await answer) as { plan: Plan }).plan;
   return {
-    /** The first thousand connections and the whole catalogue. */
-    list: async () => (await call(`${root}/plans`, { query: { limit: pageSize } })) as Plans,
+    /** The plans of all connections, and the whole catalogue. */
+    list: async (): Promise<Plans> => {
+      const first = (await call(`${root}/plans`, { query: { limit: pageSize } })) as Plans;
+      if (first.plans.length >= first.total) return first;
+      const plans = [...first.plans, ...(await all<Plan>(call, `${root}/plans`, "plans", {}, first.plans.length))];
+      return { ...first, plans };
+    },
     get: (connectionId: string) => one(call(at(connectionId))),
     put: (connectionId: string, plan: NewPlan, write: Write = {}) =>
       one(call(at(connectionId), { method: "PUT", body: plan, headers: headers(write) })),

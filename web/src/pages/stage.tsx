@@ -11,6 +11,9 @@ export interface Sent {
   readonly body: unknown;
   /** The revision that it was to change, as in If-Match. */
   readonly match: string | undefined;
+  /** Who and why, as in X-Quota-Actor and X-Quota-Reason. */
+  readonly actor: string | undefined;
+  readonly reason: string | undefined;
 }
 
 export interface Answer {
@@ -31,6 +34,8 @@ export interface Stage {
   control(label: string, place?: number): HTMLInputElement;
   type(label: string, text: string, place?: number): Promise<void>;
   press(name: string, place?: number): Promise<void>;
+  /** Chooses one of a few options side by side. */
+  choose(option: string): Promise<void>;
 }
 
 /** Sets the stage before each test; read answers what the page only reads. */
@@ -48,7 +53,9 @@ export function pageStage(read: (path: string) => unknown): Stage {
     session = newSession((url, init) => {
       const path = url.replace("/api/quota/", "");
       if (init.method === "GET") return Promise.resolve(Response.json(read(path)));
-      const of = { method: init.method ?? "", path, body: JSON.parse(String(init.body ?? "null")) as unknown, match: (init.headers as Record<string, string>)["If-Match"] };
+      const headers = init.headers as Record<string, string>;
+      const said = { match: headers["If-Match"], actor: headers["X-Quota-Actor"], reason: headers["X-Quota-Reason"] };
+      const of = { method: init.method ?? "", path, body: JSON.parse(String(init.body ?? "null")) as unknown, ...said };
       sent.push(of);
       const { status = 200, body } = answering(of);
       return Promise.resolve(status === 204 ? new Response(null, { status }) : Response.json(body, { status }));
@@ -92,6 +99,12 @@ export function pageStage(read: (path: string) => unknown): Stage {
         input.value = typed;
         input.dispatchEvent(new Event("input", { bubbles: true }));
       });
+      await settle();
+    },
+    async choose(option) {
+      const radio = [...root.querySelectorAll("label")].find((each) => each.textContent === option)?.querySelector("input");
+      if (!radio) throw new Error(`no option ${option} in ${text()}`);
+      act(() => radio.click());
       await settle();
     },
     async press(name, place = 0) {

@@ -1,19 +1,20 @@
 import { useId } from "preact/hooks";
-import type { Plans, Policy, SeenKey } from "../../api/types";
+import type { Policy, SeenKey } from "../../api/types";
 import { type AllocationDraft, appended, freshAllocation, replaced, without } from "../../model/draft";
 import { equalWeights, typed } from "../../model/share";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
 import { Icon } from "../../parts/icon";
+import { count } from "../../words/amount";
 import { keyName } from "../../words/effect";
 import { policyMeaning } from "../../words/terms";
+import type { Said } from "../../words/verdict";
 import { weightPart, weightSum } from "../../words/weights";
 import { Caps } from "./caps";
 import type { FormProps } from "./form";
 
 interface Props extends FormProps {
   keys: readonly SeenKey[];
-  plans: Plans | null;
 }
 
 /** The weights as numbers; what is none yet counts as nothing. */
@@ -21,12 +22,19 @@ export function weightsOf(list: readonly AllocationDraft[]): string[] {
   return list.map((a) => typed(a.weight) ?? "0");
 }
 
+/** What the weights come to; first of all whether each key has one. */
+function weightsSaid(list: readonly AllocationDraft[], weights: readonly string[]): Said {
+  const without = list.filter(({ weight }) => typed(weight) === null).length;
+  if (without === 0) return weightSum(weights);
+  return { tone: "warn", text: `${count(without, "key")} ${without === 1 ? "has" : "have"} no weight: type one, or split equally.` };
+}
+
 /** Who has which part. */
 export function Allocations({ draft, change, problem, keys }: Props) {
   const id = useId();
   const list = draft.allocations;
   const weights = weightsOf(list);
-  const said = weightSum(weights);
+  const said = weightsSaid(list, weights);
   const equal = equalWeights(list.length);
   const has = new Set(list.map((a) => a.apiKeyId));
   const add = (apiKeyId: string): void => change({ allocations: appended<AllocationDraft>(list, { ...freshAllocation, apiKeyId }) });
@@ -47,7 +55,7 @@ export function Allocations({ draft, change, problem, keys }: Props) {
             key={a.row}
             of={a}
             place={place}
-            part={weightPart(weights[place] ?? "0", weights)}
+            part={typed(a.weight) === null ? "" : weightPart(weights[place] ?? "0", weights)}
             known={id}
             problem={problem}
             onChange={(to) => change({ allocations: replaced(list, a.row, to) })}

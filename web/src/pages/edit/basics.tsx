@@ -1,7 +1,7 @@
 import { useId } from "preact/hooks";
-import type { CatalogueEntry, Mode, OnDegraded } from "../../api/types";
+import type { CatalogueEntry, Mode, OnDegraded, Rule } from "../../api/types";
 import { Choice, Field } from "../../parts/field";
-import { degradedMeaning, modeMeaning, modeName } from "../../words/terms";
+import { degradedMeaning, modeMeaning, modeName, ruleMeaning } from "../../words/terms";
 import type { FormProps } from "./form";
 
 interface Props extends FormProps {
@@ -11,6 +11,10 @@ interface Props extends FormProps {
 
 const modes: readonly Mode[] = ["enforce", "observe", "off"];
 const degraded: readonly OnDegraded[] = ["open", "closed"];
+const rules: readonly { value: Rule; text: string }[] = [
+  { value: "threshold", text: "By threshold" },
+  { value: "guarantee", text: "By guarantee" },
+];
 
 /** What the pool is called, whose accounts it has, and whether it binds. */
 export function Basics({ draft, change, problem, isNew, catalogue }: Props) {
@@ -52,7 +56,31 @@ export function Basics({ draft, change, problem, isNew, catalogue }: Props) {
           />
           <p class="field-hint">The pool {degradedMeaning(draft.onDegraded)}.</p>
         </div>
+        <Sharing draft={draft} change={change} problem={problem} />
       </div>
     </section>
   );
 }
+
+/** The rule by which the pool shares. This engine keeps the guarantee and its reserve, and does not yet go by them: that is said. */
+function Sharing({ draft, change, problem }: FormProps) {
+  const guarantee = draft.rule === "guarantee";
+  return (
+    <>
+      <div class="field">
+        <span class="field-label">How it shares</span>
+        <Choice label="How it shares" value={draft.rule} onChange={(rule) => change({ rule })} options={rules} />
+        <p class="field-hint">
+          {guarantee ? `It is kept with the pool that ${ruleMeaning("guarantee")}. Until the engine knows how, ${ruleMeaning("threshold")}.` : `${capital(ruleMeaning("threshold"))}; before, keys may use what others leave.`}
+        </p>
+      </div>
+      {(guarantee || draft.reserve !== "") && (
+        <Field label="Reserve" hint="In percent of what is kept free for others: 0 to 400. Only for the guarantee." problem={problem("reserve")}>
+          {(control) => <input {...control} class="input number-input" inputMode="numeric" placeholder="100" value={draft.reserve} onInput={(e) => change({ reserve: e.currentTarget.value })} autocomplete="off" />}
+        </Field>
+      )}
+    </>
+  );
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -22,6 +22,9 @@ export function Connections({ draft, change, problem, seen, poolId }: Props) {
       <div>
         <h2 id={`${id}-title`}>Accounts</h2>
         <p class="soft">The connections whose limits are shared. The first says what is counted; the limits of all are added up.</p>
+        <p class="field-hint">
+          Turns is how often a connection is chosen, compared with the others. At once is how many requests may be under way on it.
+        </p>
       </div>
       <datalist id={id}>
         {free.map((c) => (
@@ -36,17 +39,24 @@ export function Connections({ draft, change, problem, seen, poolId }: Props) {
             </Field>
             <Field label="Turns" problem={problem(`connections[${place}].weight`)}>
               {(control) => (
-                <input {...control} class="input number-input" inputMode="numeric" placeholder="100" title="How often it is chosen, compared with the others" value={c.weight} onInput={(e) => set(c.row, { weight: e.currentTarget.value })} autocomplete="off" />
+                <input {...control} class="input number-input" inputMode="numeric" placeholder="100" value={c.weight} onInput={(e) => set(c.row, { weight: e.currentTarget.value })} autocomplete="off" />
               )}
             </Field>
             <Field label="At once" problem={problem(`connections[${place}].maxConcurrent`)}>
               {(control) => (
-                <input {...control} class="input number-input" inputMode="numeric" placeholder="no bound" title="How many requests may be under way at once" value={c.maxConcurrent} onInput={(e) => set(c.row, { maxConcurrent: e.currentTarget.value })} autocomplete="off" />
+                <input {...control} class="input number-input" inputMode="numeric" placeholder="no bound" value={c.maxConcurrent} onInput={(e) => set(c.row, { maxConcurrent: e.currentTarget.value })} autocomplete="off" />
               )}
             </Field>
             <Button kind="quiet" label={`Remove the connection ${c.connectionId}`} onClick={() => change({ connections: without(draft.connections, c.row) })}>
               <Icon name="close" />
             </Button>
+            {place > 0 && (
+              <div class="row-more">
+                <Button kind="quiet" onClick={() => change({ connections: [c, ...without(draft.connections, c.row)] })}>
+                  Make it the first
+                </Button>
+              </div>
+            )}
           </li>
         ))}
       </ul>

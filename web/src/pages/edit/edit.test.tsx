@@ -50,26 +50,96 @@ test("what is typed is tried, and only what differs is sent", async () => {
 
 test("what is wrong stands beside its field, in the engine's words", async () => {
   await open("team");
-  stage.answer(() => refused(400, "invalid", "m", [{ field: "allocations[1].weight", problem: "is not within 0 to 100" }, { field: "reserve", problem: "is odd" }]));
+  stage.answer(() => refused(400, "invalid", "m", [{ field: "allocations[1].weight", problem: "is not within 0 to 100" }, { field: "createdAt", problem: "is odd" }]));
   await stage.type("Weight", "400", 1);
   const told = stage.control("Weight", 1).getAttribute("aria-describedby")?.split(" ").map((id) => document.getElementById(id)?.textContent);
   expect(told).toContain("is not within 0 to 100");
   expect(stage.control("Weight", 0).getAttribute("aria-invalid")).toBe("false");
-  expect(stage.text()).toContain("reserve is odd");
+  expect(stage.text()).toContain("createdAt is odd");
 });
 
-test("a lost race is shown as such, with what both changed, and either may hold", async () => {
+test("a lost race is shown as such, and one goes on with what both changed", async () => {
   await open("team");
   await stage.type("Name", "Mine");
   stage.answer((of) => (of.match === '"7"' ? refused(412, "lost-race", "somebody else changed the document first") : { body: { ...effects, pool: team } }));
   await stage.press("Save the pool");
   expect(stage.sent.at(-1)).toMatchObject({ path: "pools/team", match: '"7"', body: { name: "Mine" } });
-  act(() => stage.session.store.setPools([{ ...team, revision: 9, mode: "off", actor: "nina", reason: "holidays" }]));
+  expect(stage.text()).toContain("Somebody else changed this pool meanwhilesomebody else changed the document first");
+  const theirs: Pool = { ...team, revision: 9, mode: "off", actor: "nina", reason: "holidays", allocations: [{ apiKeyId: "ann", weight: 30, policy: "soft" }] };
+  act(() => stage.session.store.setPools([theirs]));
   expect(stage.text()).toContain("nina changed this pool meanwhile");
-  expect(stage.text()).toContain("They changed: mode. Why: holidays.");
-  expect(stage.text()).toContain("Both can hold");
-  await stage.press("Save mine over it");
+  expect(stage.text()).toContain("They changed its mode and its shares. Why: holidays.");
+  expect(stage.text()).toContain("You changed its name. The two go together.");
+  await stage.press("Go on with both");
+  expect(stage.text()).not.toContain("meanwhile");
+  expect([stage.control("Name").value, stage.control("Weight").value]).toEqual(["Mine", "30"]);
+  await stage.press("Save the pool");
   expect(stage.sent.at(-1)).toMatchObject({ path: "pools/team", match: '"9"', body: { name: "Mine" } });
+});
+
+test("of what both changed mine goes into the form, or all of theirs", async () => {
+  await open("team");
+  await stage.type("Weight", "20");
+  const theirs: Pool = { ...team, revision: 9, allocations: [{ apiKeyId: "ann", weight: 55, policy: "soft" }, { apiKeyId: "*", weight: 45, policy: "hard" }] };
+  act(() => stage.session.store.setPools([theirs]));
+  expect(stage.text()).toContain("Of what both of you changed, ann, yours goes into the form.");
+  await stage.press("Go on with both");
+  expect([0, 1].map((place) => stage.control("Weight", place).value)).toEqual(["20", "45"]);
+  act(() => stage.session.store.setPools([{ ...theirs, revision: 11, name: "Later" }]));
+  await stage.press("Take theirs, drop mine");
+  expect([stage.control("Name").value, stage.control("Weight").value]).toEqual(["Later", "55"]);
+  expect(stage.text()).toContain("Nothing is changed yet.");
+});
+
+test("what somebody else changes is simply shown where nothing was typed", async () => {
+  await open("team");
+  act(() => stage.session.store.setPools([{ ...team, revision: 9, name: "Theirs", actor: "nina" }]));
+  expect(stage.text()).toContain("nina changed its name just now: the form has it");
+  expect(stage.control("Name").value).toBe("Theirs");
+  expect(stage.text()).not.toContain("meanwhile");
+});
+
+test("a pool that somebody deleted can be made anew from what was typed", async () => {
+  await open("team");
+  act(() => stage.session.store.setPools([team]));
+  await stage.type("Name", "Mine");
+  act(() => stage.session.store.setPools([]));
+  expect(stage.text()).toContain("Somebody else deleted this pool meanwhile");
+  await stage.press("Make a new one of it");
+  expect(stage.control("Id").value).toBe("team");
+  stage.answer(() => ({ status: 201, body: { pool: team } }));
+  await stage.press("Create the pool");
+  expect(stage.sent.at(-1)).toMatchObject({ method: "POST", path: "pools", body: { id: "team", name: "Mine" } });
+});
+
+test("rule and reserve are changed, and what only a later engine goes by is said", async () => {
+  await open("team");
+  await stage.choose("By guarantee");
+  expect(stage.text()).toContain("Until the engine knows how, shares count once the pool is busy.");
+  stage.answer(() => refused(400, "invalid", "m", [{ field: "reserve", problem: "is not within 0 to 400" }]));
+  await stage.type("Reserve", "500");
+  expect(stage.sent.at(-1)).toMatchObject({ body: { rule: "guarantee", reserve: "500" } });
+  expect(stage.control("Reserve").getAttribute("aria-invalid")).toBe("true");
+});
+
+test("name and reason go with the change, and the name is typed once", async () => {
+  await open("team");
+  await stage.type("Name", "Mine");
+  await stage.type("Your name", "nina");
+  await stage.type("Why", "a better name");
+  await stage.press("Save the pool");
+  expect(stage.sent.at(-1)).toMatchObject({ path: "pools/team", actor: "nina", reason: "a better name" });
+  await stage.press("Delete…");
+  expect(stage.control("Your name", 1).value).toBe("nina");
+  expect(stage.control("Why", 1).value).toBe("");
+});
+
+test("the connection that says what is counted can be another", async () => {
+  await open("team");
+  await stage.press("Add a connection");
+  await stage.type("Connection", "k-2", 1);
+  await stage.press("Make it the first");
+  expect(stage.sent.at(-1)).toMatchObject({ body: { connections: [{ connectionId: "k-2" }, { connectionId: "k-1" }] } });
 });
 
 test("one's own change is not taken for that of somebody else", async () => {
@@ -88,24 +158,18 @@ test("one's own change is not taken for that of somebody else", async () => {
   expect([...said, stage.text()].join()).not.toContain("meanwhile");
 });
 
-test("a change of somebody else is said before anything is saved", async () => {
-  await open("team");
-  expect(stage.text()).not.toContain("meanwhile");
-  act(() => stage.session.store.setPools([{ ...team, revision: 9, name: "Theirs" }]));
-  expect(stage.text()).toContain("Somebody else changed this pool meanwhile");
-});
-
 test("deleting asks first, and a failure is shown and can be tried again", async () => {
   await open("team");
   stage.answer((of) => (of.path.includes("dryRun") ? { body: effects } : refused(503, "unavailable", "the log does not answer")));
   await stage.press("Delete…");
   expect(stage.sent.map(({ method, path }) => [method, path])).toEqual([["DELETE", "pools/team?dryRun=true"]]);
+  await stage.type("Why", "no longer needed", 1);
   await stage.press("Delete the pool");
   expect(stage.text()).toContain("Not deleted");
   expect(stage.text()).toContain("the log does not answer");
   stage.answer(() => ({ status: 204, body: null }));
   await stage.press("Try again");
-  expect(stage.sent.at(-1)).toMatchObject({ method: "DELETE", path: "pools/team", match: '"7"' });
+  expect(stage.sent.at(-1)).toMatchObject({ method: "DELETE", path: "pools/team", match: '"7"', reason: "no longer needed" });
   expect(location.hash).toBe("#/pools");
 });
 
@@ -113,7 +177,7 @@ test("a new pool says nothing of fields that nobody came to, and all when it is 
   await open("");
   stage.answer(() => refused(400, "invalid", "m", [{ field: "provider", problem: "is missing" }, { field: "connections[0].connectionId", problem: "is missing" }]));
   await stage.type("Name", "New");
-  expect(stage.sent).toEqual([{ method: "POST", path: "pools?dryRun=true", match: undefined, body: { name: "New", mode: "enforce", onDegraded: "open", connections: [{}], allocations: [{ policy: "hard" }], modelCaps: [] } }]);
+  expect(stage.sent).toEqual([{ method: "POST", path: "pools?dryRun=true", match: undefined, body: { name: "New", mode: "enforce", rule: "threshold", onDegraded: "open", connections: [{}], allocations: [{ policy: "hard" }], modelCaps: [] } }]);
   expect(stage.control("Provider").getAttribute("aria-invalid")).toBe("false");
   await stage.press("Create the pool");
   expect(stage.text()).toContain("Not saved");

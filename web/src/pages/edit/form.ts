@@ -29,6 +29,6 @@ export function empty(draft: Draft, field: string): boolean {
 
 /** The problems that no field of the form shows. */
 export function elsewhere(error: ApiError | null): readonly Fault[] {
-  const shown = /^(name|provider|id|connections\[\d+\]\.(connectionId|weight|maxConcurrent)|allocations\[\d+\]\.(apiKeyId|weight|policy|capValue|caps\[\d+\]\.(unit|window|value))|modelCaps\[\d+\]\.(apiKeyId|model|capUnit|capValue))$/;
+  const shown = /^(name|provider|id|reserve|connections\[\d+\]\.(connectionId|weight|maxConcurrent)|allocations\[\d+\]\.(apiKeyId|weight|policy|capValue|caps\[\d+\]\.(unit|window|value))|modelCaps\[\d+\]\.(apiKeyId|model|capUnit|capValue))$/;
   return (error?.faults ?? []).filter(({ field }) => !shown.test(field));
 }

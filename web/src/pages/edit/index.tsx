@@ -23,20 +23,20 @@ function NewPool({ connection, provider }: { connection: string; provider: strin
       lead="Say which keys share which accounts of a provider, and how large a part each of them has."
       actions={<ButtonLink href={href("settings")}>Bring pools from an older system</ButtonLink>}
     >
-      <Editor base={null} initial={newDraft(connection, provider)} onAgain={() => undefined} />
+      <Editor pool={null} initial={newDraft(connection, provider)} />
     </Page>
   );
 }
 
 function KnownPool({ id }: { id: string }) {
   const { api } = useSession();
-  const { value: pool, error, again } = useAnswer(id, () => api.pools.get(id));
+  const { value: pool, error } = useAnswer(id, () => api.pools.get(id));
   if (error?.code === "not-found") return <Gone id={id} />;
   return (
     <Page title={pool ? `Change ${pool.name}` : "Change a pool"} lead={pool ? <>The pool <code>{pool.id}</code>. What is saved holds from then on, for everybody.</> : undefined}>
       {error && <ErrorNotice title="The pool could not be read" error={error} />}
       {!pool && !error && <Waiting label="The pool is being read" />}
-      {pool && <Editor key={pool.revision} base={pool} initial={draftOf(pool)} onAgain={again} />}
+      {pool && <Editor pool={pool} initial={draftOf(pool)} />}
     </Page>
   );
 }

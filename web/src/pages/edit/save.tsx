@@ -3,14 +3,16 @@ import type { Pool } from "../../api/types";
 import { go, href } from "../../app/route";
 import { documentOf, type Draft, patchOf } from "../../model/draft";
 import { Button, ButtonLink } from "../../parts/button";
-import { Effects } from "../../parts/effects";
-import { Field } from "../../parts/field";
 import { ErrorNotice, Notice } from "../../parts/notice";
+import { Signed } from "../../parts/signed";
 import { useSession } from "../../state/session";
+import { useSignature } from "../../state/signature";
 import { useWriting } from "../../state/trial";
 import { DeleteDialog } from "./delete";
-import { elsewhere, type PoolTrial } from "./form";
+import type { PoolTrial } from "./form";
 import { LostRace } from "./lost";
+import type { Others } from "./others";
+import { TrialSaid } from "./said";
 
 interface Props {
   base: Pool | null;
@@ -18,41 +20,50 @@ interface Props {
   trial: PoolTrial;
   /** Nothing was changed. */
   idle: boolean;
-  onAgain: () => void;
+  others: Others;
+  /** What somebody else did while nothing was typed, and is in the form already; "" for nothing. */
+  news: string;
+  /** Goes on from another revision of the pool, or as with one that is new, with this in the form. */
+  onFrom: (base: Pool | null, draft: Draft) => void;
 }
 
 /** What saving would do, and saving. */
-export function Save({ base, draft, trial, idle, onAgain }: Props) {
+export function Save({ base, draft, trial, idle, others, news, onFrom }: Props) {
   const { api, refresh } = useSession();
-  const [reason, setReason] = useState("");
+  const signature = useSignature();
   const [deleting, setDeleting] = useState(false);
   const [saved, setSaved] = useState(false);
   const writing = useWriting();
   const under = writing.busy || saved; // what is newer then may be one's own change
-  const save = (revision?: number): void =>
+  const save = (): void =>
     writing.run(
-      () => (base ? api.pools.patch(base.id, patchOf(base, draft), { ...(revision === undefined ? {} : { revision }), reason }) : api.pools.create(documentOf(draft), { reason })),
+      () => (base ? api.pools.patch(base.id, patchOf(base, draft), { ...signature.write, revision: base.revision }) : api.pools.create(documentOf(draft), signature.write)),
       (pool) => {
         setSaved(true);
         void refresh().then(() => go("pool", pool.id));
       },
     );
-  const lost = writing.error?.code === "lost-race";
+  const from = (to: Pool | null, shown: Draft): void => {
+    writing.forget();
+    onFrom(to, shown);
+  };
+  const lost = base !== null && (writing.error?.code === "lost-race" || writing.error?.code === "not-found");
   return (
     <section class="card panel save-panel">
       <h2>Before it is saved</h2>
+      {news && <Notice title={news} />}
       <TrialSaid trial={trial} idle={idle} isNew={base === null} />
-      {base && !under && <LostRace base={base} draft={draft} said={lost ? writing.error : null} onTheirs={onAgain} onMine={save} />}
+      {base && !under && (!idle || others.gone) && (
+        <LostRace base={base} draft={draft} others={others} said={lost ? writing.error : null} onFrom={from} onNew={() => from(null, draft)} />
+      )}
       {writing.error && !lost && <ErrorNotice title="Not saved" error={writing.error} />}
-      <Field label="Why" hint="Kept in the log with the change.">
-        {(control) => <input {...control} class="input" value={reason} onInput={(e) => setReason(e.currentTarget.value)} autocomplete="off" />}
-      </Field>
+      <Signed of={signature} error={writing.error} />
       <div class="save-actions">
-        <Button kind="primary" busy={under} disabled={idle} onClick={() => save(base?.revision)}>
+        <Button kind="primary" busy={under} disabled={idle} onClick={save}>
           {base ? "Save the pool" : "Create the pool"}
         </Button>
         <ButtonLink href={base ? href("pool", base.id) : href("pools")}>Leave it</ButtonLink>
-        {base && (
+        {base && !others.gone && (
           <Button kind="danger" onClick={() => setDeleting(true)}>
             Delete…
           </Button>
@@ -60,41 +71,5 @@ export function Save({ base, draft, trial, idle, onAgain }: Props) {
       </div>
       {deleting && base && <DeleteDialog pool={base} onClose={() => setDeleting(false)} />}
     </section>
-  );
-}
-
-function TrialSaid({ trial, idle, isNew }: { trial: PoolTrial; idle: boolean; isNew: boolean }) {
-  const { error, value } = trial;
-  if (idle) return <p class="soft">{isNew ? "Who would be blocked is said here as you go." : "Nothing is changed yet."}</p>;
-  if (error && error.faults.length === 0) return <ErrorNotice title="This cannot be tried" error={error} />;
-  if (error) {
-    const other = elsewhere(error);
-    return (
-      <div aria-live="polite">
-        <p class="soft">Not everything is right yet: see what is said beside the fields.</p>
-        {other.map(({ field, problem }) => (
-          <p key={field + problem} class="bad-text">
-            <code>{field}</code> {problem}
-          </p>
-        ))}
-      </div>
-    );
-  }
-  if (!value) return <p class="soft">It is being tried…</p>;
-  return (
-    <div class={trial.busy ? "trying" : ""} aria-live="polite">
-      <Effects trial={value} />
-      {value.pool.warnings.length > 0 && (
-        <Notice tone="warn" title="Allowed, and perhaps not meant">
-          <ul class="warnings">
-            {value.pool.warnings.map(({ field, problem }) => (
-              <li key={field + problem}>
-                <code>{field}</code> {problem}
-              </li>
-            ))}
-          </ul>
-        </Notice>
-      )}
-    </div>
   );
 }

@@ -2,7 +2,7 @@ import type { ApiError } from "../../api/error";
 import type { Plans } from "../../api/types";
 import type { Draft } from "../../model/draft";
 import { type PoolLimit, poolLimits, shares } from "../../model/share";
-import { amount, exactly } from "../../words/amount";
+import { exactAmount, exactly } from "../../words/amount";
 import { keyName } from "../../words/effect";
 import { dimensionTitle } from "../../words/terms";
 import { weightsOf } from "./allocations";
@@ -36,12 +36,15 @@ function Dimension({ of, draft }: { of: PoolLimit; draft: Draft }) {
   return (
     <section>
       <h3>{dimensionTitle(of)}</h3>
-      <p class="soft">{of.limit === null ? "The limit is not known, so nobody has a share of it." : `${amount(of.limit, of.unit)} for all`}</p>
+      <p class="soft">{of.limit === null ? "The limit is not known, so nobody has a share of it." : `${exactAmount(of.limit, of.unit)} for all`}</p>
       {parts && (
         <dl class="share-list">
           {draft.allocations.map((a, place) => (
             <div key={a.row}>
-              <dt>{keyName(a.apiKeyId) || "a key without a name"}</dt>
+              <dt>
+                {keyName(a.apiKeyId) || "a key without a name"}
+                {a.suspended && <span class="faint"> (suspended)</span>}
+              </dt>
               <dd>{exactly(parts[place] ?? "0", of.unit)}</dd>
             </div>
           ))}
