@@ -51,20 +51,61 @@ type item struct {
 // called as State.Digest is. An error is the last that is yielded.
 func items(s *projector.State) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
-		r, w := io.Pipe()
-		written := make(chan struct{})
-		go func() {
-			defer close(written)
-			w.CloseWithError(s.Canonical(w))
-		}()
-		d := decoder{r: bufio.NewReader(r), yield: yield}
+		next, stop := iter.Pull2(written(s))
+		defer stop()
+		d := decoder{r: bufio.NewReader(&pieces{next: next}), yield: yield}
 		d.all()
 		if !d.ended && d.err != nil {
 			yield(item{}, d.err)
 		}
-		r.Close() // the writer sees that nobody reads any more
-		<-written
 	}
+}
+
+// errUnwanted ends a writing of which nobody wants more.
+var errUnwanted = errors.New("nobody wants more")
+
+// written yields the canonical encoding of a state piece by piece, each good until the
+// next one is asked for. The whole of it would be as large as the state.
+func written(s *projector.State) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		err := s.Canonical(writer(func(p []byte) (int, error) {
+			if !yield(p, nil) {
+				return 0, errUnwanted
+			}
+			return len(p), nil
+		}))
+		if err != nil && !errors.Is(err, errUnwanted) {
+			yield(nil, err)
+		}
+	}
+}
+
+// writer is an io.Writer.
+type writer func(p []byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+// pieces is an io.Reader of what is written meanwhile. Who writes and who reads take
+// turns, where a pipe would need a goroutine.
+type pieces struct {
+	next func() ([]byte, error, bool)
+	rest []byte // of the last piece
+}
+
+func (r *pieces) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		piece, err, ok := r.next()
+		if !ok {
+			return 0, io.EOF
+		}
+		if err != nil {
+			return 0, err
+		}
+		r.rest = piece
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
 }
 
 // decoder reads a canonical encoding. After an error, and when nobody wants more, it
