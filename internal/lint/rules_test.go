@@ -91,8 +91,32 @@ func TestPurityFindsWhatIsImpure(t *testing.T) {
 	want(t, CheckPurity(f))
 	_, f = parse(t, "questions/other.go", importing("questions", "unsafe"))
 	want(t, CheckPurity(f), "must not import unsafe")
-	_, f = parse(t, "quota/a.go", importing("quota", "strings", "github.com/vmihailenco/msgpack/v5"))
+	_, f = parse(t, "quota/a.go", importing("quota", "strings", "github.com/vmihailenco/msgpack/v5", "github.com/vmihailenco/msgpack/v5/msgpcode"))
 	want(t, CheckPurity(f))
+}
+
+// TestAPurePackageUsesPureOnes: what calls the impure is impure, whoever wrote it.
+func TestAPurePackageUsesPureOnes(t *testing.T) {
+	tests := []struct{ path, imports, want string }{
+		{"fairshare/a.go", Module + "/plans", ""},
+		{"fairshare/a.go", Module + "/ingest", "must not import " + Module + "/ingest"},
+		{"fairshare/a.go", Module + "/projector", "must not import " + Module + "/projector"},
+		{"answers/a.go", Module + "/projector", ""},
+		{"replay/a.go", "github.com/nats-io/nats.go", "must not import github.com/nats-io/nats.go"},
+		{"replay/a.go", "context", ""},
+		{"replay/a.go", "os", "must not import os"},
+		{"replay/step.go", "golang.org/x/sync/errgroup", ""},
+		{"replay/a.go", "golang.org/x/sync/errgroup", "must not import golang.org/x/sync/errgroup"},
+		{"replay/livelog/a.go", "context", "must not import context"}, // were it pure
+	}
+	for _, tt := range tests {
+		_, f := parse(t, tt.path, importing("p", tt.imports))
+		if got := CheckPurity(f); tt.want == "" {
+			want(t, got)
+		} else {
+			want(t, got, tt.want)
+		}
+	}
 }
 
 func TestClockIsFoundWhereverItIsRead(t *testing.T) {
