@@ -28,6 +28,8 @@ export interface Stage {
   /** What the engine answers to changes and trials from now on. */
   answer(to: (of: Sent) => Answer): void;
   open(page: ComponentChild): Promise<void>;
+  /** Waits until all that was asked is answered and shown. */
+  settle(): Promise<void>;
   /** All that can be read, with plain spaces. */
   text(): string;
   /** The control that a label names; of several the one at that place. */
@@ -52,7 +54,7 @@ export function pageStage(read: (path: string) => unknown): Stage {
     sent = [];
     session = newSession((url, init) => {
       const path = url.replace("/api/quota/", "");
-      if (init.method === "GET") return Promise.resolve(Response.json(read(path)));
+      if (init.method === "GET") return new Promise((answer) => answer(Response.json(read(path))));
       const headers = init.headers as Record<string, string>;
       const said = { match: headers["If-Match"], actor: headers["X-Quota-Actor"], reason: headers["X-Quota-Reason"] };
       const of = { method: init.method ?? "", path, body: JSON.parse(String(init.body ?? "null")) as unknown, ...said };
@@ -91,6 +93,7 @@ export function pageStage(read: (path: string) => unknown): Stage {
       act(() => render(<SessionProvider value={session}>{page}</SessionProvider>, root));
       await settle();
     },
+    settle,
     text,
     control,
     async type(label, typed, place = 0) {

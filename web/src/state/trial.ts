@@ -17,19 +17,20 @@ export interface Answered<Answer> {
 
 const nothing = { value: null, error: null, busy: false };
 
-/** Asks once, and again when `of`, which names the question, is another, or when it is told to. */
+/**
+ * Asks once, and again when `of`, which names the question, is another, or when
+ * it is told to. What was answered before stays until the next answer is there,
+ * and when there is none: a form that is open must not go because a network did.
+ */
 export function useAnswer<Answer>(of: string, ask: () => Promise<Answer>): Answered<Answer> & { again: () => void } {
   const [state, setState] = useState<Answered<Answer>>({ ...nothing, busy: true });
   const [round, setRound] = useState(0);
   useEffect(() => {
     let left = false;
-    const tell = (next: Answered<Answer>): void => {
-      if (!left) setState(next);
-    };
     setState((before) => ({ ...before, busy: true }));
     ask().then(
-      (value) => tell({ value, error: null, busy: false }),
-      (error: unknown) => tell({ value: null, error: failure(error), busy: false }),
+      (value) => left || setState({ value, error: null, busy: false }),
+      (error: unknown) => left || setState(({ value }) => ({ value, error: failure(error), busy: false })),
     );
     return () => void (left = true);
   }, [of, round]);

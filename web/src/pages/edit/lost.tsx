@@ -5,6 +5,7 @@ import { href } from "../../app/route";
 import { type Draft, differences, draftOf, patchOf } from "../../model/draft";
 import { mergedPool } from "../../model/merge";
 import { Button, ButtonLink } from "../../parts/button";
+import { Meanwhile } from "../../parts/meanwhile";
 import { Notice } from "../../parts/notice";
 import { useSession } from "../../state/session";
 import { listed } from "../../words/poolfield";
@@ -36,29 +37,19 @@ export function LostRace(props: Props) {
 }
 
 function Newer({ base, draft, newer, said, onFrom }: Props & { newer: Pool }) {
-  const mine = Object.keys(patchOf(base, draft));
   const { document, clashes } = mergedPool(draftOf(base), draft, draftOf(newer));
   return (
-    <Notice
-      tone="bad"
-      title={`${newer.actor ?? "Somebody else"} changed this pool meanwhile`}
-      actions={
-        <>
-          <Button kind="primary" onClick={() => onFrom(newer, document)}>
-            Go on with both
-          </Button>
-          <Button onClick={() => onFrom(newer, draftOf(newer))}>Take theirs, drop mine</Button>
-        </>
-      }
-    >
-      {said && <p>{said.message}</p>}
-      <p>
-        They changed {listed(differences(base, newer))}.{newer.reason ? ` Why: ${newer.reason}.` : ""}
-      </p>
-      <p>
-        You changed {listed(mine)}. {clashes.length === 0 ? "The two go together." : `Of what both of you changed, ${listed(clashes)}, yours goes into the form.`}
-      </p>
-    </Notice>
+    <Meanwhile
+      by={newer.actor}
+      what="this pool"
+      why={newer.reason}
+      said={said}
+      theirs={listed(differences(base, newer))}
+      mine={listed(Object.keys(patchOf(base, draft)))}
+      both={listed(clashes)}
+      onBoth={() => onFrom(newer, document)}
+      onTheirs={() => onFrom(newer, draftOf(newer))}
+    />
   );
 }
 

@@ -1,4 +1,5 @@
 // @vitest-environment happy-dom
+import { act } from "preact/test-utils";
 import { beforeEach, expect, test } from "vitest";
 import type { Plan } from "../../api/types";
 import { pageStage, refused } from "../stage";
@@ -9,9 +10,11 @@ const asSold: Plan = { connectionId: "k-1", provider: "kimi", poolId: "team", di
 const byHand: Plan = { ...asSold, connectionId: "k-2", source: "manual", revision: 4, dimensions: [{ unit: "usd", window: "daily", limit: "66.670000001" }], actor: "nina", reason: "the new contract", updatedAt: "2026-09-21T14:00:00.000Z" };
 const effects = { dryRun: true, blocked: [], freed: [] };
 
-let plans: Plan[];
+/** null for an engine that cannot be reached. */
+let plans: Plan[] | null;
 
 const stage = pageStage((path) => {
+  if (!plans) throw new TypeError("no network");
   if (!path.startsWith("plans/")) return { plans, total: 2, catalogue };
   return { plan: plans.find((plan) => path === `plans/${plan.connectionId}`) };
 });
@@ -51,6 +54,81 @@ test("what is wrong with a limit stands beside it", async () => {
   expect(stage.text()).toContain("is not a number");
 });
 
+const changedBy = (seq: number, actor: string): void => {
+  act(() => void stage.session.store.take([{ event: "config", data: JSON.stringify({ seq, time: "2026-09-21T15:00:00.000Z", kind: "plan", id: "k-2", change: "put", actor }), id: "" }]));
+};
+
+test("what somebody else makes of the plan is shown at once where nothing was typed", async () => {
+  await stage.open(<PlansPage id="k-2" query={{}} />);
+  plans = [asSold, { ...byHand, revision: 9, dimensions: [{ unit: "usd", window: "daily", limit: 5 }], actor: "tomasz" }];
+  changedBy(9, "tomasz");
+  await stage.settle();
+  expect(stage.control("At most").value).toBe("5");
+  expect(stage.text()).not.toContain("meanwhile");
+});
+
+test("a change of somebody else is said while one types, and both can hold", async () => {
+  await stage.open(<PlansPage id="k-2" query={{}} />);
+  stage.answer(() => ({ body: { ...effects, plan: byHand } }));
+  await stage.press("Add a limit");
+  await stage.type("At most", "1,000", 1);
+  plans = [asSold, { ...byHand, revision: 9, dimensions: [{ unit: "usd", window: "daily", limit: 5 }], actor: "tomasz", reason: "cheaper" }];
+  changedBy(9, "tomasz");
+  await stage.settle();
+  expect(stage.text()).toContain("tomasz changed this plan meanwhile");
+  expect(stage.text()).toContain("They changed US dollars per day. Why: cheaper.");
+  expect(stage.text()).toContain("You changed requests per hour. The two go together.");
+  await stage.press("Go on with both");
+  expect(stage.text()).not.toContain("meanwhile");
+  await stage.press("Save the plan");
+  expect(stage.sent.at(-1)).toMatchObject({
+    path: "plans/k-2", match: '"9"', body: { dimensions: [{ unit: "usd", window: "daily", limit: "5" }, { unit: "requests", window: "hourly", limit: "1000" }] },
+  });
+});
+
+test("a lost race that the stream did not tell of is found out", async () => {
+  await stage.open(<PlansPage id="k-2" query={{}} />);
+  stage.answer((of) => (of.match ? refused(412, "lost-race", "somebody else was first") : { body: { ...effects, plan: byHand } }));
+  await stage.type("At most", "7");
+  plans = [asSold, { ...byHand, revision: 9, dimensions: [{ unit: "usd", window: "daily", limit: 5 }] }];
+  await stage.press("Save the plan");
+  expect(stage.text()).toContain("nina changed this plan meanwhilesomebody else was first");
+  expect(stage.text()).toContain("Of what both of you changed, US dollars per day, yours goes into the form.");
+  await stage.press("Take theirs, drop mine");
+  expect(stage.control("At most").value).toBe("5");
+  expect(stage.text()).toContain("Nothing is changed yet.");
+});
+
+test("one's own change is not taken for that of somebody else", async () => {
+  await stage.open(<PlansPage id="k-2" query={{}} />);
+  stage.answer((of) => {
+    if (of.match) {
+      plans = [asSold, { ...byHand, revision: 9, dimensions: [{ unit: "usd", window: "daily", limit: 7 }] }];
+      changedBy(9, "me"); // the stream may be faster than the answer
+    }
+    return { body: { ...effects, plan: byHand } };
+  });
+  await stage.type("At most", "7");
+  const said: string[] = [];
+  const seen = new MutationObserver(() => void said.push(stage.text()));
+  seen.observe(stage.root, { subtree: true, childList: true, characterData: true });
+  await stage.press("Save the plan");
+  seen.disconnect();
+  expect([...said, stage.text()].join()).not.toContain("meanwhile");
+  expect(stage.text()).toContain("Nothing is changed yet.");
+});
+
+test("a form that is open stays when the network does not", async () => {
+  await stage.open(<PlansPage id="k-2" query={{}} />);
+  stage.answer(() => ({ body: { ...effects, plan: byHand } }));
+  await stage.type("At most", "7");
+  plans = null;
+  changedBy(9, "tomasz");
+  await stage.settle();
+  expect(stage.text()).toContain("The plan could not be read");
+  expect(stage.control("At most").value).toBe("7");
+});
+
 test("a plan set by hand says who set it and why, and is taken back after asking", async () => {
   await stage.open(<PlansPage id="k-2" query={{}} />);
   expect(stage.text()).toContain("by nina: the new contract");
@@ -58,9 +136,10 @@ test("a plan set by hand says who set it and why, and is taken back after asking
   await stage.press("Revert…");
   await stage.press("Revert the plan");
   expect(stage.text()).toContain("Not reverted");
+  await stage.type("Why", "sold out", 1);
   stage.answer(() => ({ status: 204, body: null }));
   plans = [asSold, { ...asSold, connectionId: "k-2" }];
   await stage.press("Try again");
-  expect(stage.sent.at(-1)).toMatchObject({ method: "DELETE", path: "plans/k-2", match: '"4"' });
+  expect(stage.sent.at(-1)).toMatchObject({ method: "DELETE", path: "plans/k-2", match: '"4"', reason: "sold out" });
   expect(stage.text()).toContain("it has what kimi is known to sell");
 });
