@@ -17,42 +17,10 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func broker(t *testing.T) string {
-	t.Helper()
-	s, err := ingest.Start(ingest.Options{
-		Dir: t.TempDir(), Addr: "127.0.0.1:-1", Sync: time.Minute, Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Shutdown(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s.ClientURL()
-}
-
-// foreign is a broker of somebody else's.
-func foreign(t *testing.T, o *server.Options) string {
-	t.Helper()
-	o.Host, o.Port, o.JetStream, o.StoreDir, o.NoSigs, o.NoLog = "127.0.0.1", server.RANDOM_PORT, true, t.TempDir(), true, true
-	s, err := server.NewServer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server accepts no connections")
-	}
-	return s.ClientURL()
-}
 
 // world is a broker and the time that passes for everybody. Each process counts it
 // from an instant of its own.
@@ -101,7 +69,7 @@ func within(t *testing.T) context.Context {
 }
 
 func TestTheFirstHasItAndKeepsIt(t *testing.T) {
-	w := newWorld(t, broker(t))
+	w := newWorld(t, brokertest.Start(t).URL())
 	a, b := w.join("a"), w.join("b")
 	for range 10 {
 		a.turn(within(t))
@@ -125,7 +93,7 @@ func TestTheFirstHasItAndKeepsIt(t *testing.T) {
 // A holder that is silent believes for a term from when it asked; who saw its entry
 // waits for a term from when it saw it, to the nanosecond.
 func TestAHolderThatDiesIsReplaced(t *testing.T) {
-	w := newWorld(t, broker(t))
+	w := newWorld(t, brokertest.Start(t).URL())
 	a, b := w.join("a"), w.join("b")
 	a.turn(within(t))
 	w.time += time.Second
@@ -161,7 +129,7 @@ func TestAHolderThatDiesIsReplaced(t *testing.T) {
 
 // One word of the holder starts another's wait anew.
 func TestAWordIsEnough(t *testing.T) {
-	w := newWorld(t, broker(t))
+	w := newWorld(t, brokertest.Start(t).URL())
 	a, b := w.join("a"), w.join("b")
 	a.turn(within(t))
 	b.turn(within(t))
@@ -182,7 +150,7 @@ func TestAWordIsEnough(t *testing.T) {
 }
 
 func TestGivenBackItIsFree(t *testing.T) {
-	w := newWorld(t, broker(t))
+	w := newWorld(t, brokertest.Start(t).URL())
 	a, b := w.join("a"), w.join("b")
 	a.turn(within(t))
 	b.turn(within(t))
@@ -200,7 +168,7 @@ func TestGivenBackItIsFree(t *testing.T) {
 
 // The answer to a write was lost: the entry is this process's own, and it goes on.
 func TestAnAnswerThatIsLost(t *testing.T) {
-	w := newWorld(t, broker(t))
+	w := newWorld(t, brokertest.Start(t).URL())
 	a, b := w.join("a"), w.join("b")
 	a.turn(within(t))
 	before := a.revision
@@ -221,7 +189,7 @@ func TestAnAnswerThatIsLost(t *testing.T) {
 
 // Whatever happens to the bucket, somebody has the lease in the end.
 func TestTheBucketIsChangedByOthers(t *testing.T) {
-	url := broker(t)
+	url := brokertest.Start(t).URL()
 	changes := map[string]func(context.Context, jetstream.JetStream) error{
 		"deleted": func(ctx context.Context, js jetstream.JetStream) error { return js.DeleteKeyValue(ctx, Bucket) },
 		"emptied": func(ctx context.Context, js jetstream.JetStream) error { return key(ctx, js).Purge(ctx, Key) },
@@ -276,7 +244,7 @@ func key(ctx context.Context, js jetstream.JetStream) jetstream.KeyValue {
 
 // A term of another's own counts, not the reader's.
 func TestEachKeepsItsOwnTerm(t *testing.T) {
-	w := newWorld(t, broker(t))
+	w := newWorld(t, brokertest.Start(t).URL())
 	a, b := w.join("a"), w.join("b")
 	a.o.Term = 2 * defaultTerm
 	a.turn(within(t))
@@ -295,7 +263,7 @@ func TestEachKeepsItsOwnTerm(t *testing.T) {
 
 // A broker that refuses is told of once, until it takes something again.
 func TestABrokerThatRefuses(t *testing.T) {
-	w := newWorld(t, foreign(t, &server.Options{JetStreamMaxStore: 1}))
+	w := newWorld(t, brokertest.Foreign(t, &server.Options{JetStreamMaxStore: 1}))
 	a := w.join("a")
 	if _, err := a.js.CreateStream(within(t), jetstream.StreamConfig{Name: "FULL", Subjects: []string{"full"}}); err != nil {
 		t.Fatal(err)
@@ -321,7 +289,7 @@ func TestABrokerThatRefuses(t *testing.T) {
 
 // Without an answer a holder believes to the end of its term and no longer.
 func TestABrokerThatIsGone(t *testing.T) {
-	w := newWorld(t, broker(t))
+	w := newWorld(t, brokertest.Start(t).URL())
 	a := w.join("a")
 	a.turn(within(t))
 	w.conn.Close()
@@ -346,7 +314,7 @@ func TestABrokerThatIsGone(t *testing.T) {
 // Whatever order processes take turns in, and however long they are silent, no two
 // believe at one instant that they hold it.
 func TestNoTwoBelieve(t *testing.T) {
-	url := broker(t)
+	url := brokertest.Start(t).URL()
 	run := newWorld(t, url)
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &world{t: rt, conn: run.conn}
@@ -388,7 +356,7 @@ func (w *world) clear(t *testing.T) error {
 
 // Processes that really run: one has it, and when it stops or dies another has it.
 func TestRunning(t *testing.T) {
-	url := broker(t)
+	url := brokertest.Start(t).URL()
 	const term = 300 * time.Millisecond
 	gained := make(chan int, 16)
 	ctx, cancel := context.WithCancel(within(t))

@@ -18,7 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 
-	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/internal/brokertest"
 	"github.com/quotashare/quotashare/snapshots"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
@@ -30,43 +30,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"))
 }
 
-// broker is a server of our own.
-func broker(t *testing.T) string {
-	t.Helper()
-	s, err := ingest.Start(ingest.Options{
-		Dir: t.TempDir(), Addr: "127.0.0.1:-1", Sync: time.Minute, Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Shutdown(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s.ClientURL()
-}
-
 // smallBroker is one that is allowed little.
 func smallBroker(t *testing.T, store int64, payload int32) string {
 	t.Helper()
-	return foreign(t, &server.Options{JetStreamMaxStore: store, MaxPayload: payload})
-}
-
-// foreign is a broker of somebody else's.
-func foreign(t *testing.T, o *server.Options) string {
-	t.Helper()
-	o.Host, o.Port, o.JetStream, o.StoreDir, o.NoSigs, o.NoLog = "127.0.0.1", server.RANDOM_PORT, true, t.TempDir(), true, true
-	s, err := server.NewServer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server accepts no connections")
-	}
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	return s.ClientURL()
+	return brokertest.Foreign(t, &server.Options{JetStreamMaxStore: store, MaxPayload: payload})
 }
 
 // bench is what a test works with: a bucket, and two directories, one to store

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/quotashare/quotashare/internal/brokertest"
 	"github.com/quotashare/quotashare/snapshots"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
@@ -129,7 +130,7 @@ var incomplete = map[string]func(*bench){
 // Each is a newest object that is of no use; an older one takes its place, and it is
 // told of once if it was ever listed.
 func TestDamagedObjects(t *testing.T) {
-	url := broker(t)
+	url := brokertest.Start(t).URL()
 	for name, hand := range unfit {
 		t.Run(name, func(t *testing.T) { newBench(t, url).mustPassOver(hand, true) })
 	}
@@ -182,7 +183,7 @@ func (b *bench) mustPassOver(hand func(*bench), listed bool) {
 // A small snapshot, cut at every byte and with a bit flipped in every byte: none is
 // taken for a good one.
 func TestEveryByteCounts(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	b.put(1, 10)
 	b.save(2, 20)
 	whole := b.file(2)
@@ -203,7 +204,7 @@ func TestEveryByteCounts(t *testing.T) {
 
 // With none left it says what was wrong with each.
 func TestAllDamaged(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	b.save(1, 10)
 	b.putByHand(headerOf(1), b.file(1)[:20])
 	b.putByHand(headerOf(2), b.file(1))
@@ -221,7 +222,7 @@ func TestAllDamaged(t *testing.T) {
 // No more is read than an object says it has, and nothing of one that says it has
 // more than any snapshot.
 func TestNoMoreIsReadThanIsSaid(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	b.put(1, 3*pieceSize)
 	for _, c := range []struct {
 		size uint64
@@ -237,7 +238,7 @@ func TestNoMoreIsReadThanIsSaid(t *testing.T) {
 // A directory that cannot be written to is not the object's fault: an older one
 // would fare no better, and the caller is told.
 func TestADirectoryThatTakesNothing(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	b.put(1, 10)
 	b.put(2, 10)
 	into := snapdir.New(snapdir.Options{Dir: filepath.Join(b.fromPath, snapdir.Name(1), "below-a-file")})
@@ -248,7 +249,7 @@ func TestADirectoryThatTakesNothing(t *testing.T) {
 
 // What is damaged in the directory is fetched again.
 func TestADamagedFileIsReplaced(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	b.put(1, 1000)
 	b.damage(1, func(data []byte) []byte { data[len(data)-1]++; return data })
 	_, err := b.Newest(b.ctx(), b.from, anyOne)

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/quotashare/quotashare/internal/brokertest"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
 
@@ -92,7 +93,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 		t.Run(work, func(t *testing.T) {
 			steps := 0
 			for killed := true; killed; steps++ {
-				url := broker(t)
+				url := brokertest.Start(t).URL()
 				b := newBench(t, url)
 				b.save(2, size)
 				if work != "put" || steps > 0 { // storing makes the bucket too
@@ -153,7 +154,7 @@ func (b *bench) saved(seq uint64) bool {
 // What looks abandoned may be an upload under way, until it is old; and what others
 // keep in the bucket is theirs.
 func TestSweepLeavesWhatIsYoungOrForeign(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	b.put(1, 2*pieceSize)
 	_, err := b.js.Publish(b.ctx(), piecesOf("underway"), []byte("x"))
 	b.must(err)

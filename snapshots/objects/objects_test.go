@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/quotashare/quotashare/internal/brokertest"
 	"github.com/quotashare/quotashare/snapshots"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
@@ -20,7 +21,7 @@ import (
 // Whatever its size, a snapshot comes back byte for byte, and the library reads the
 // same.
 func TestWhatIsStoredComesBack(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	for i, size := range []int{0, 1000, pieceSize - 2000, pieceSize, 3*pieceSize + 5} {
 		seq := uint64(10 + i)
 		want := b.put(seq, size)
@@ -57,7 +58,7 @@ func TestWhatIsStoredComesBack(t *testing.T) {
 
 // The last piece may be just full: then no empty one follows.
 func TestAFullLastPiece(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	const want = 2 * pieceSize
 	size, n := want, 0
 	for range 20 { // what a record costs beside its value changes little with the size
@@ -80,7 +81,7 @@ func TestAFullLastPiece(t *testing.T) {
 }
 
 func TestNoBucketIsNoSnapshot(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	if list := b.listed(); len(list) != 0 {
 		t.Errorf("listed %d", list)
 	}
@@ -98,7 +99,7 @@ func TestNoBucketIsNoSnapshot(t *testing.T) {
 }
 
 func TestTheBucketIsMadeWithTheCopiesOfTheLog(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	asked := errors.New("asked")
 	b.o.Replicas = func(context.Context) (int, error) { return 0, asked }
 	b.save(1, 10)
@@ -112,7 +113,7 @@ func TestTheBucketIsMadeWithTheCopiesOfTheLog(t *testing.T) {
 }
 
 func TestTheNewestThatFits(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	for seq := range uint64(4) {
 		b.put(seq+1, 100)
 	}
@@ -136,7 +137,7 @@ func TestTheNewestThatFits(t *testing.T) {
 
 // What is in the directory already does not come again, unless it is damaged there.
 func TestWhatIsThereIsNotFetched(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	want := b.put(1, 1000)
 	b.into = b.from
 	b.must(b.stream().Purge(b.ctx(), jetstream.WithPurgeSubject(piecesPrefix+">"), jetstream.WithPurgeKeep(1)))
@@ -146,7 +147,7 @@ func TestWhatIsThereIsNotFetched(t *testing.T) {
 }
 
 func TestStoringTwiceChangesNothing(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	b.put(1, 3*pieceSize)
 	before := b.messages()
 	b.put(1, 3*pieceSize)
@@ -160,7 +161,7 @@ func TestStoringTwiceChangesNothing(t *testing.T) {
 // Of several that store the same at once, one stays, and it is good. What the
 // others leave is swept.
 func TestSeveralStoreTheSame(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	b.put(1, 10) // the bucket
 	b.save(2, 3*pieceSize)
 	var g sync.WaitGroup
@@ -185,7 +186,7 @@ func TestSeveralStoreTheSame(t *testing.T) {
 }
 
 func TestRemove(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	b.put(1, 3*pieceSize)
 	b.put(2, 10)
 	for range 2 { // the second time there is nothing to remove
@@ -201,7 +202,7 @@ func TestRemove(t *testing.T) {
 
 // A file that is damaged on the way out is not stored.
 func TestADamagedFileIsNotStored(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	b.put(1, 10)
 	b.save(2, 3*pieceSize)
 	b.damage(2, func(data []byte) []byte { data[len(data)-1]++; return data })

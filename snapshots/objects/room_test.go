@@ -7,13 +7,14 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/quotashare/quotashare/internal/brokertest"
 	"github.com/quotashare/quotashare/snapshots"
 )
 
 // A broker that has no more room, in the whole or in this bucket, keeps what it has,
 // and nothing of what did not fit: what is listed comes back.
 func TestNoRoom(t *testing.T) {
-	bounded := broker(t)
+	bounded := brokertest.Start(t).URL()
 	for name, url := range map[string]string{"of the server": smallBroker(t, 1<<20, 0), "of the bucket": bounded} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, url)
@@ -56,7 +57,7 @@ func TestSmallMessages(t *testing.T) {
 
 // A broker that does not answer is no reason to begin from something older.
 func TestABrokerThatIsGone(t *testing.T) {
-	b := newBench(t, broker(t))
+	b := newBench(t, brokertest.Start(t).URL())
 	b.put(1, 10)
 	b.o.Conn.Close()
 	for name, err := range map[string]error{
