@@ -37,9 +37,9 @@ export class Engine {
     return this.listening.http;
   }
 
-  async send(method: string, path: string, document: unknown): Promise<unknown> {
-    const headers = { "Content-Type": "application/json" };
-    const response = await fetch(this.url + path, { method, headers, body: JSON.stringify(document) });
+  /** Sends a document. more are headers, such as who changes something, and why. */
+  async send(method: string, path: string, document: unknown, more: Record<string, string> = {}): Promise<unknown> {
+    const response = await fetch(this.url + path, { method, headers: { "Content-Type": "application/json", ...more }, body: JSON.stringify(document) });
     const answer: unknown = await response.json();
     if (!response.ok) throw new Error(`${path} answered ${response.status}: ${JSON.stringify(answer)}`);
     return answer;
