@@ -15,7 +15,12 @@ test.each([
   ["maxLagMs", 1, "1 ms"],
   ["consumptionRetentionDays", 1, "1 day"],
   ["consumptionRetentionDays", 3650, "3,650 days"],
-  ["saturationThreshold", 0.5, "0.5"],
+  ["holdTtlMs", 90_000, "90,000 ms (90 s)"],
+  ["holdTtlMs", 3_600_000, "3,600,000 ms (1 h)"],
+  ["maxLagMs", 1500, "1,500 ms"],
+  ["saturationThreshold", 0.5, "0.5 (50 % of the limit)"],
+  ["saturationThreshold", 0, "0 (0 % of the limit)"],
+  ["decisionSampleRate", 0.000001, "0.000001 (0.0001 % of allowed answers)"],
 ] as const)("%s %d is %s", (name, value, want) => expect(settingValue(name, value).replaceAll("\u00a0", " ")).toBe(want));
 
 test.each([

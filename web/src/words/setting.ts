@@ -1,25 +1,33 @@
 /** The settings of the engine: what each does, in words. */
+import type { Amount } from "../api/json";
 import type { Setting, SettingName } from "../api/types";
-import { grouped } from "./decimal";
-import { duration } from "./time";
+import { nbsp } from "./amount";
+import { cut, grouped, percentOf } from "./decimal";
+import { hour, minute, second } from "./time";
 
 interface SettingWords {
   readonly title: string;
   readonly meaning: string;
   /** What the number counts. */
-  readonly unit: "part" | "days" | "milliseconds";
+  readonly unit: SettingUnit;
+  /** Of what it is a part. */
+  readonly of?: string;
 }
+
+export type SettingUnit = "part" | "days" | "milliseconds";
 
 const settings: Record<SettingName, SettingWords> = {
   saturationThreshold: {
     title: "When shares begin to count",
     meaning: "The part of a limit that is used before keys are held to their shares. Below it, anybody may use what others leave.",
     unit: "part",
+    of: "the limit",
   },
   softDeprioritizeFactor: {
     title: "How far soft keys go behind",
     meaning: "What the score of a request is multiplied by when its soft key is above its share.",
     unit: "part",
+    of: "its score",
   },
   consumptionRetentionDays: {
     title: "How long history is kept",
@@ -40,6 +48,7 @@ const settings: Record<SettingName, SettingWords> = {
     title: "Allowed answers that are recorded",
     meaning: "The part of them that can be looked up later. Blocks are recorded always.",
     unit: "part",
+    of: "allowed answers",
   },
   maxLagMs: {
     title: "How far the engine may be behind",
@@ -55,11 +64,31 @@ export function settingWords(name: SettingName): SettingWords {
   return settings[name];
 }
 
-/** What a value means where the number alone does not say: "50 % of the limit", "30 s", "14 days". */
+/** A length in the largest unit of which it is a whole number: "5 min", "90 s"; "" for one of milliseconds alone. */
+function length(ms: number): string {
+  const units = [[hour, "h"], [minute, "min"], [second, "s"]] as const;
+  const found = ms > 0 ? units.find(([unit]) => ms % unit === 0) : undefined;
+  return found ? `${grouped(String(ms / found[0]))}${nbsp}${found[1]}` : "";
+}
+
+/** What a value means where the number alone does not say: "50 % of the limit", "30 s"; "" where it does. */
+export function settingMeaning(name: SettingName, value: Amount): string {
+  const { unit, of } = settings[name];
+  if (unit === "milliseconds") return length(Number(value));
+  return of ? `${cut(percentOf(value, 1, 4) ?? "0", 4)}${nbsp}% of ${of}` : "";
+}
+
+/** "0.5 (50 % of the limit)", "30,000 ms (30 s)", "14 days". */
 export function settingValue(name: SettingName, value: number): string {
+  const meaning = settingMeaning(name, value);
+  return `${settingNumber(name, value)}${meaning && ` (${meaning})`}`;
+}
+
+function settingNumber(name: SettingName, value: number): string {
+  const number = grouped(String(value));
   const { unit } = settings[name];
-  if (unit === "milliseconds") return value >= 1000 ? `${grouped(String(value))} ms (${duration(value)})` : `${value} ms`;
-  return unit === "days" ? `${grouped(String(value))} ${value === 1 ? "day" : "days"}` : String(value);
+  if (unit === "part") return number;
+  return `${number}${nbsp}${unit === "milliseconds" ? "ms" : value === 1 ? "day" : "days"}`;
 }
 
 /** Where the value comes from: "set by hand", "from the environment of decider-1", "the default". */

@@ -70,6 +70,7 @@ function PlanEditor({ plan, change, onChanged }: EditorProps) {
   const trial = useTrial(changed ? `${plan.revision} ${store.minute.value} ${JSON.stringify(document)}` : null, () => api.plans.tryPut(plan.connectionId, document));
   const written = (): void => {
     wrote();
+    signature.onReason("");
     onChanged();
   };
   const from = (rows: readonly DimensionDraft[]): void => {

@@ -1,72 +1,136 @@
-import { useState } from "preact/hooks";
-import type { Setting, SettingName, Settings } from "../../api/types";
-import { settingsDocument, type SettingsDraft } from "../../model/settingsdraft";
+import { useEffect, useState } from "preact/hooks";
+import type { Setting, SettingName, Settings, Trial } from "../../api/types";
+import { changedSettings, settingsDocument, type SettingsDraft, typedSetting } from "../../model/settingsdraft";
+import { typed as numberOf } from "../../model/share";
 import { Button } from "../../parts/button";
 import { Effects } from "../../parts/effects";
 import { Field } from "../../parts/field";
 import { When } from "../../parts/figures";
+import { Meanwhile } from "../../parts/meanwhile";
 import { ErrorNotice } from "../../parts/notice";
+import { Signed } from "../../parts/signed";
 import { Tag } from "../../parts/tag";
+import { useFollowed } from "../../state/followed";
 import { useSession } from "../../state/session";
-import { useTrial, useWriting } from "../../state/trial";
-import { settingNames, settingSource, settingValue, settingWords } from "../../words/setting";
+import { useSignature } from "../../state/signature";
+import { type Answered, useTrial, useWriting } from "../../state/trial";
+import { listed } from "../../words/poolfield";
+import { settingMeaning, settingNames, settingSource, settingValue, settingWords, type SettingUnit } from "../../words/setting";
+
+const sameSettings = (a: Settings, b: Settings): boolean => a.revision === b.revision;
+
+/** "how long a request is held and when shares begin to count". */
+const titles = (names: readonly string[]): string =>
+  listed(names.map((name) => settingWords(name as SettingName).title.replace(/^./, (first) => first.toLowerCase())));
 
 /** Every setting with its value, where that comes from, and a place for another. */
 export function SettingsForm({ settings, onChanged }: { settings: Settings; onChanged: () => void }) {
-  const { api } = useSession();
+  const { api, store } = useSession();
   const [draft, setDraft] = useState<SettingsDraft>({});
-  const [reason, setReason] = useState("");
+  const signature = useSignature();
   const writing = useWriting();
+  const idle = (of: Settings): boolean => Object.keys(settingsDocument(of, draft)).length === 0;
+  const { base, newer, goOn, wrote } = useFollowed(settings, idle, sameSettings, () => setDraft({}));
   const document = settingsDocument(settings, draft);
-  const changed = Object.keys(document).length > 0;
-  const trial = useTrial(changed ? JSON.stringify(document) : null, () => api.settings.tryPut(document));
-  const save = (): void => writing.run(() => api.settings.put(document, { revision: settings.revision, reason }), onChanged);
+  const mine = Object.keys(document);
+  const trial = useTrial(mine.length > 0 ? `${settings.revision} ${store.minute.value} ${JSON.stringify(document)}` : null, () => api.settings.tryPut(document));
+  const save = (): void =>
+    writing.run(
+      () => api.settings.put(document, { ...signature.write, revision: base.revision }),
+      () => {
+        wrote();
+        signature.onReason("");
+        onChanged();
+      },
+    );
+  const from = (to: SettingsDraft): void => {
+    writing.forget();
+    goOn(settings);
+    setDraft(to);
+  };
   const lost = writing.error?.code === "lost-race";
+  useEffect(() => {
+    if (lost) onChanged(); // the engine knows it before the stream told us
+  }, [writing.error]);
+  const theirs = newer ? changedSettings(base, newer) : [];
   return (
     <section class="card settings-panel">
-      <ul>
-        {settingNames.map((name) => (
-          <SettingRow
-            key={name}
-            name={name}
-            of={settings[name]}
-            typed={draft[name]}
-            problem={trial.error?.problemOf(name) ?? ""}
-            onChange={(to) => setDraft((before) => ({ ...before, [name]: to }))}
-          />
-        ))}
-      </ul>
+      <Rows settings={settings} draft={draft} trial={trial} onChange={setDraft} />
       <div class="settings-foot">
-        <div aria-live="polite">
-          {!changed && <p class="soft">Nothing is changed yet.</p>}
-          {trial.value && <Effects trial={trial.value} poolName={(id) => id} />}
-          {trial.error && trial.error.faults.length === 0 && <ErrorNotice title="This cannot be tried" error={trial.error} />}
-          {trial.error && trial.error.faults.length > 0 && <p class="soft">Not everything is right yet: see what is said beside the values.</p>}
-        </div>
-        {writing.error && (
-          <ErrorNotice
-            title={lost ? "Somebody else changed the settings meanwhile" : "Not saved"}
-            error={writing.error}
-            actions={lost && <Button onClick={onChanged}>Take theirs, drop mine</Button>}
+        <Said trial={trial} changed={mine.length > 0} />
+        {newer && !writing.busy && (
+          <Meanwhile
+            by={newer.actor}
+            what="the settings"
+            why={newer.reason}
+            said={lost ? writing.error : null}
+            theirs={titles(theirs)}
+            mine={titles(mine)}
+            both={titles(theirs.filter((name) => mine.includes(name)))}
+            onBoth={() => from(draft)}
+            onTheirs={() => from({})}
           />
         )}
-        <Field label="Why" hint="Kept in the log with the change.">
-          {(control) => <input {...control} class="input" value={reason} onInput={(e) => setReason(e.currentTarget.value)} autocomplete="off" />}
-        </Field>
+        {writing.error && !(lost && newer) && <ErrorNotice title={lost ? "Somebody else changed the settings meanwhile" : "Not saved"} error={writing.error} />}
+        <Signed of={signature} error={writing.error} />
         <div class="settings-actions">
-          <Button kind="primary" disabled={!changed} busy={writing.busy} onClick={save}>
+          <Button kind="primary" disabled={mine.length === 0} busy={writing.busy} onClick={save}>
             Save the settings
           </Button>
-          {settings.updatedAt && (
-            <p class="soft">
-              Changed <When at={settings.updatedAt} />
-              {settings.actor ? ` by ${settings.actor}` : ""}
-              {settings.reason ? `: ${settings.reason}` : ""}
-            </p>
-          )}
+          <Stamp of={settings} />
         </div>
       </div>
     </section>
+  );
+}
+
+/** Who changed the settings last. */
+function Stamp({ of: { updatedAt, actor, reason } }: { of: Settings }) {
+  if (!updatedAt) return null;
+  return (
+    <p class="soft">
+      Changed <When at={updatedAt} />
+      {actor ? ` by ${actor}` : ""}
+      {reason ? `: ${reason}` : ""}
+    </p>
+  );
+}
+
+type SettingsTrial = Answered<Trial & { settings: Settings }>;
+
+interface RowsProps {
+  settings: Settings;
+  draft: SettingsDraft;
+  trial: SettingsTrial;
+  onChange: (to: SettingsDraft) => void;
+}
+
+function Rows({ settings, draft, trial, onChange }: RowsProps) {
+  return (
+    <ul>
+      {settingNames.map((name) => (
+        <SettingRow
+          key={name}
+          name={name}
+          of={settings[name]}
+          typed={draft[name]}
+          problem={trial.error?.problemOf(name) ?? ""}
+          onChange={(to) => onChange({ ...draft, [name]: to })}
+        />
+      ))}
+    </ul>
+  );
+}
+
+/** What saving would do. */
+function Said({ trial, changed }: { trial: SettingsTrial; changed: boolean }) {
+  return (
+    <div aria-live="polite">
+      {!changed && <p class="soft">Nothing is changed yet.</p>}
+      {trial.value && <Effects trial={trial.value} poolName={(id) => id} />}
+      {trial.error && trial.error.faults.length === 0 && <ErrorNotice title="This cannot be tried" error={trial.error} />}
+      {trial.error && trial.error.faults.length > 0 && <p class="soft">Not everything is right yet: see what is said beside the values.</p>}
+    </div>
   );
 }
 
@@ -101,9 +165,9 @@ function SettingRow({ name, of, typed, problem, onChange }: RowProps) {
         {typed === null ? (
           <p class="warn-text">What is set is taken away: the default holds.</p>
         ) : (
-          <Field label={`New value, in ${unitName[words.unit]}`} problem={problem}>
+          <Field label={`New value, in ${unitName[words.unit]}`} hint={hintOf(name, typed ?? "")} problem={problem}>
             {(control) => (
-              <input {...control} class="input" inputMode="decimal" placeholder={String(of.value)} value={typed ?? ""} onInput={(e) => onChange(e.currentTarget.value)} autocomplete="off" aria-label={`New value of ${name}, in ${unitName[words.unit]}`} />
+              <input {...control} class="input" placeholder={String(of.value)} value={typed ?? ""} onInput={(e) => onChange(e.currentTarget.value)} autocomplete="off" aria-label={`New value of ${name}, in ${unitName[words.unit]}`} />
             )}
           </Field>
         )}
@@ -123,4 +187,13 @@ function SettingRow({ name, of, typed, problem, onChange }: RowProps) {
   );
 }
 
-const unitName = { part: "parts of 1", days: "days", milliseconds: "milliseconds" } as const;
+const unitName: Record<SettingUnit, string> = { part: "parts of 1", days: "days", milliseconds: "milliseconds" };
+const otherUnits: Record<SettingUnit, string> = { part: "Or as 80 %.", days: "", milliseconds: "Or as 30 s, 5 min, 1 h." };
+
+/** What was typed, as it is read; how it may be typed while nothing is. */
+function hintOf(name: SettingName, text: string): string {
+  const value = numberOf(typedSetting(name, text));
+  if (value === null) return otherUnits[settingWords(name).unit];
+  const meaning = settingMeaning(name, value);
+  return meaning && `${value === text.trim() ? "" : `${value}: `}${meaning}`;
+}

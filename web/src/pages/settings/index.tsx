@@ -1,4 +1,5 @@
 import { Page } from "../../app/page";
+import { Button } from "../../parts/button";
 import { ErrorNotice } from "../../parts/notice";
 import { Waiting } from "../../parts/waiting";
 import { useSession } from "../../state/session";
@@ -9,13 +10,14 @@ import "./settings.css";
 
 /** What holds for all pools, and where each value comes from. */
 export function SettingsPage() {
-  const { api } = useSession();
-  const { value, error, again } = useAnswer("settings", () => api.settings.get());
+  const { api, store } = useSession();
+  const change = store.changes.value.find(({ kind, rejected }) => kind === "settings" && !rejected);
+  const { value, error, again } = useAnswer(`settings ${change?.seq ?? ""}`, () => api.settings.get());
   return (
     <Page title="Settings" lead="What holds for all pools. A value that is set here goes before what a program found in its environment, and that before the default.">
-      {error && <ErrorNotice title="The settings could not be read" error={error} />}
+      {error && <ErrorNotice title="The settings could not be read" error={error} actions={<Button onClick={again}>Try again</Button>} />}
       {!value && !error && <Waiting label="The settings are being read" cards={1} />}
-      {value && <SettingsForm key={value.revision} settings={value} onChanged={again} />}
+      {value && <SettingsForm settings={value} onChanged={again} />}
       <ImportPools />
     </Page>
   );
