@@ -9,19 +9,18 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
 	"github.com/quotashare/quotashare/decider"
 	"github.com/quotashare/quotashare/fakeprovider"
 	"github.com/quotashare/quotashare/httpapi"
-	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/internal/brokertest"
+	"github.com/quotashare/quotashare/internal/enginetest"
 )
 
 func TestMain(m *testing.M) {
@@ -64,28 +63,9 @@ type engine struct {
 
 func startEngine(t testing.TB) *engine {
 	t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	srv, err := ingest.Start(ingest.Options{Dir: filepath.Join(t.TempDir(), "nats"), Addr: "127.0.0.1:-1", Sync: 100 * time.Millisecond, Logger: quiet})
-	must(t, err)
-	t.Cleanup(func() { must(t, srv.Shutdown()) })
-	nc, err := nats.Connect(srv.ClientURL())
-	must(t, err)
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	must(t, err)
-	_, err = ingest.EnsureStreams(within(t), js, ingest.Configs(14, 1))
-	must(t, err)
-	d, err := decider.New(decider.Options{Conn: nc, Dir: filepath.Join(t.TempDir(), "state"), Version: "0.0.1", Log: quiet})
-	must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- d.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		must(t, <-done)
-	})
-	must(t, d.AwaitReady(within(t)))
-	h, err := httpapi.New(httpapi.Config{Engine: d, Version: "0.0.1", Token: token, Registry: prometheus.NewRegistry(), Log: quiet})
+	nc, _ := brokertest.Start(t).Log()
+	d := enginetest.Start(t, decider.Options{Conn: nc})
+	h, err := httpapi.New(httpapi.Config{Engine: d, Version: "0.0.1", Token: token, Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	api := httptest.NewServer(h)
 	t.Cleanup(api.Close)

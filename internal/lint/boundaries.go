@@ -72,6 +72,7 @@ var Boundaries = []Boundary{
 	{"fakeprovider", words("dialect", "wire"), "a provider knows its own dialect, and nothing of who asks before it is called"},
 	{"demo", words("client", "dialect", "fakeprovider", "gateway", "keyfile"), "it is a user of what others are given, and shows only what the engine says"},
 	{"internal/brokertest", words("ingest"), "tests of many packages need a broker, and it knows none of them"},
+	{"internal/enginetest", words("decider"), "tests of those who use an engine need one"},
 	{"internal/golden", nil, "it is tests alone, of what the others compute"},
 	{"internal/lint", nil, "the rules of the house judge all and use none"},
 }
