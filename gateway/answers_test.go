@@ -19,6 +19,7 @@ import (
 
 	"github.com/quotashare/quotashare/client"
 	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/internal/brokertest"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/wire"
@@ -50,12 +51,13 @@ func everything(c Connection) Connection {
 // byte must not depend on a clock, or on an id.
 func scripted(t testing.TB, reply questions.Reply) (url string) {
 	t.Helper()
-	url, nc := startBroker(t)
+	b := brokertest.Start(t)
+	nc, _ := b.Log()
 	body := questions.AppendReply(nil, wire.JSON, &reply)
 	_, err := nc.Subscribe(questions.Subject, func(m *nats.Msg) { _ = m.Respond(body) })
 	must(t, err)
 	must(t, nc.Flush())
-	return url
+	return b.URL()
 }
 
 // blocked is a block with a wait, which its message has as the engine writes it.

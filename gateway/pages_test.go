@@ -9,11 +9,14 @@ import (
 	"testing"
 
 	"github.com/quotashare/quotashare/client"
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 func TestReadiness(t *testing.T) {
 	c := upstream(t, func(http.ResponseWriter, *http.Request) {})
-	url, _ := startBroker(t)
+	b := brokertest.Start(t)
+	b.Log()
+	url := b.URL()
 	for name, tt := range map[string]struct {
 		s      *site
 		status int

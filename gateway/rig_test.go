@@ -9,21 +9,20 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
 	"github.com/quotashare/quotashare/client"
 	"github.com/quotashare/quotashare/decider"
 	"github.com/quotashare/quotashare/httpapi"
-	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/internal/brokertest"
+	"github.com/quotashare/quotashare/internal/enginetest"
 	"github.com/quotashare/quotashare/keyfile"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/quota"
@@ -78,45 +77,19 @@ func (l *lines) logger() *slog.Logger {
 
 // engine is a real one, with a broker of its own.
 type engine struct {
-	*decider.Engine
+	*enginetest.Engine
 	url string
 	nc  *nats.Conn
-}
-
-// startBroker runs a broker with the streams of the log.
-func startBroker(t testing.TB) (url string, nc *nats.Conn) {
-	t.Helper()
-	srv, err := ingest.Start(ingest.Options{
-		Dir: filepath.Join(t.TempDir(), "nats"), Addr: "127.0.0.1:-1", Sync: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
-	})
-	must(t, err)
-	t.Cleanup(func() { must(t, srv.Shutdown()) })
-	nc, err = nats.Connect(srv.ClientURL())
-	must(t, err)
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	must(t, err)
-	_, err = ingest.EnsureStreams(within(t), js, ingest.Configs(14, 1))
-	must(t, err)
-	return srv.ClientURL(), nc
 }
 
 // startEngine has a pool of alice and bob, on a connection c whose plan is that many
 // tokens an hour.
 func startEngine(t testing.TB, tokens int64) *engine {
 	t.Helper()
-	url, nc := startBroker(t)
-	d, err := decider.New(decider.Options{Conn: nc, Dir: filepath.Join(t.TempDir(), "state"), Version: "0.0.1", Log: slog.New(slog.DiscardHandler)})
-	must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- d.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		must(t, <-done)
-	})
-	must(t, d.AwaitReady(within(t)))
-	_, err = d.PutPlan(within(t), "c", []plans.Dimension{
+	b := brokertest.Start(t)
+	nc, _ := b.Log()
+	d := enginetest.Start(t, decider.Options{Conn: nc})
+	_, err := d.PutPlan(within(t), "c", []plans.Dimension{
 		{Unit: quota.Tokens, Window: quota.Hourly, Limit: quota.Amount(tokens * quota.Tokens.Scale())},
 	}, httpapi.Meta{})
 	must(t, err)
@@ -126,7 +99,7 @@ func startEngine(t testing.TB, tokens int64) *engine {
 	}
 	_, err = d.ChangePool(within(t), pool.ID, func(*plans.Pool) (*plans.Pool, error) { return pool, nil }, httpapi.Meta{})
 	must(t, err)
-	return &engine{d, url, nc}
+	return &engine{d, b.URL(), nc}
 }
 
 // site is a gateway that listens.
