@@ -7,7 +7,8 @@ import { render } from "preact";
 import { App } from "./app/app";
 import { followAddress } from "./app/route";
 import { followTheme } from "./app/theme";
-import { Migrator } from "./state/migration";
+import { legacyPlace } from "./state/legacy";
+import { type Alone, Migrator } from "./state/migration";
 import { newSession, SessionProvider } from "./state/session";
 
 followTheme();
@@ -19,7 +20,9 @@ document.addEventListener("visibilitychange", look);
 look();
 setInterval(() => session.store.tick(), 1000);
 
-const migrator = new Migrator(session, () => localStorage);
+// Only where the address is trusted can pages of one browser wait for each other; the engine takes one list in any case.
+const alone: Alone = (work) => ("locks" in navigator ? navigator.locks.request(legacyPlace, work) : work());
+const migrator = new Migrator(session, () => localStorage, alone);
 migrator.start();
 
 const root = document.getElementById("app");

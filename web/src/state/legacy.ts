@@ -1,5 +1,4 @@
 /** Pools as older systems have them: a list in the browser, in a file, or in the clipboard. */
-
 import { parseJson } from "../api/json";
 
 /** Where an older dashboard of the same origin kept its pools. */
@@ -30,4 +29,24 @@ function listIn(text: string): unknown[] | null {
   } catch {
     return null;
   }
+}
+
+/** What is needed of localStorage. */
+export type Place = Pick<Storage, "getItem" | "setItem" | "removeItem">;
+
+/** What the browser keeps; null for nothing. It may keep nothing, or not let us see it: then there is nothing to bring. */
+export function keptText(place: () => Place): string | null {
+  try {
+    return place().getItem(legacyPlace);
+  } catch {
+    return null;
+  }
+}
+
+/** Whether all of the documents are pools of the engine, by the ids that they give themselves. */
+export function areThere(documents: readonly unknown[], ids: ReadonlySet<string>): boolean {
+  return documents.every((document) => {
+    const id = typeof document === "object" && document !== null && "id" in document ? document.id : undefined;
+    return typeof id === "string" && ids.has(id);
+  });
 }

@@ -1,82 +1,149 @@
 import { expect, test, vi } from "vitest";
-import { legacyPlace } from "./legacy";
-import { Migrator, type Place } from "./migration";
+import { legacyPlace, type Place } from "./legacy";
+import { type Alone, Migrator, sentPlace } from "./migration";
 import { newSession } from "./session";
 
 const old = [{ id: "a", connectionId: "k-1", name: "A", provider: "kimi", allocations: [{ apiKeyId: "ann", weight: 50, capValue: 100, capUnit: "requests", policy: "hard" }] }];
+const text = JSON.stringify(old);
 
-interface Sent {
-  method: string;
-  body: unknown;
-}
+type Answer = () => Response | Error;
 
-/** A browser that keeps a text, and an engine that answers a batch. */
-function stage(kept: string | null, answer: () => Response) {
+/** A browser that keeps a text, with as many pages as are opened, and an engine that answers a batch. */
+function stage(kept: string | null, answer: Answer) {
   const places = new Map(kept === null ? [] : [[legacyPlace, kept]]);
-  const sent: Sent[] = [];
-  const session = newSession((_, init) => {
-    if (init.method !== "POST") return Promise.resolve(Response.json({ pools: [{ id: "a" }], total: 1 }));
-    sent.push({ method: "POST", body: JSON.parse(String(init.body)) });
-    return Promise.resolve(answer());
-  });
-  const place: Place = { getItem: (name) => places.get(name) ?? null, removeItem: (name) => void places.delete(name) };
-  const migrator = new Migrator(session, () => place);
-  return { session, migrator, sent, kept: () => places.get(legacyPlace) ?? null };
+  const engine = { sent: [] as unknown[], pools: [] as { id: string }[], answer };
+  const place: Place = { getItem: (name) => places.get(name) ?? null, setItem: (name, to) => void places.set(name, to), removeItem: (name) => void places.delete(name) };
+  const page = (alone?: Alone) => {
+    const session = newSession(async (_, init) => {
+      if (init.method !== "POST") return Response.json({ pools: engine.pools, total: engine.pools.length });
+      engine.sent.push(JSON.parse(String(init.body)));
+      const said = engine.answer();
+      if (said instanceof Error) throw said;
+      return said;
+    });
+    const migrator = new Migrator(session, () => place, alone);
+    const opened = async (): Promise<void> => {
+      migrator.start();
+      await session.refresh();
+    };
+    return { session, migrator, opened };
+  };
+  return { ...page(), page, engine, places, kept: () => places.get(legacyPlace) ?? null };
 }
 
 const taken = (): Response => Response.json({ pools: [{ id: "a" }], total: 1 }, { status: 201 });
-const refused = (): Response => Response.json({ error: { code: "conflict", message: "there are pools already" } }, { status: 409 });
+const refusal = (code: string, message: string, status: number): Response => Response.json({ error: { code, message } }, { status });
+const conflict = (): Response => refusal("conflict", "there are pools already", 409);
+const lost = (): Error => new TypeError("the network went");
 
 test("pools that the browser kept are posted in one batch, once, and then forgotten", async () => {
-  const { session, migrator, sent, kept } = stage(JSON.stringify(old), taken);
+  const { session, migrator, engine, places } = stage(text, taken);
   migrator.start();
-  expect(sent).toEqual([]); // whether the engine has pools is not known yet
+  expect(engine.sent).toEqual([]); // whether the engine has pools is not known yet
   session.store.setPools([]);
   await vi.waitFor(() => expect(migrator.state.value).toEqual({ kind: "done", count: 1 }));
-  expect(sent).toEqual([{ method: "POST", body: old }]);
-  expect(kept()).toBeNull();
+  expect(engine.sent).toEqual([old]);
+  expect([...places]).toEqual([]);
   session.store.setPools([]);
   await migrator.run();
-  expect(sent).toHaveLength(1);
+  expect(engine.sent).toHaveLength(1);
 });
 
 test("an engine that has pools is left alone, also when they are deleted later", () => {
-  const { session, migrator, sent, kept } = stage(JSON.stringify(old), taken);
+  const { session, migrator, engine, kept } = stage(text, taken);
   migrator.start();
   session.store.setPools([{ id: "mine" } as never]);
   session.store.setPools([]);
-  expect(sent).toEqual([]);
-  expect(kept()).not.toBeNull();
+  expect([engine.sent, kept()]).toEqual([[], text]);
 });
 
 test("what the engine refuses stays kept, with the engine's words, and can be tried again", async () => {
-  let answer = refused;
-  const { migrator, kept } = stage(JSON.stringify(old), () => answer());
+  const { migrator, engine, places, kept } = stage(text, () => refusal("invalid", "[0].name is missing", 400));
   await migrator.run();
-  expect(migrator.state.value).toMatchObject({ kind: "refused", error: { message: "there are pools already" } });
-  expect(kept()).toBe(JSON.stringify(old));
-  answer = taken;
+  expect(migrator.state.value).toMatchObject({ kind: "refused", error: { message: "[0].name is missing" } });
+  expect([...places]).toEqual([[legacyPlace, text]]);
+  engine.answer = taken;
   await migrator.run();
-  expect(migrator.state.value.kind).toBe("done");
-  expect(kept()).toBeNull();
+  expect([migrator.state.value.kind, kept()]).toEqual(["done", null]);
 });
 
 test("two tries at once are one", async () => {
-  const { migrator, sent } = stage(JSON.stringify(old), taken);
+  const { migrator, engine } = stage(text, taken);
   await Promise.all([migrator.run(), migrator.run()]);
-  expect(sent).toHaveLength(1);
+  expect(engine.sent).toHaveLength(1);
 });
 
-test.each([[null], [""], ["[]"]])("%j is nothing to bring", async (text) => {
-  const { migrator, sent } = stage(text, taken);
+test("of two pages one brings them, and the other finds them brought", async () => {
+  let last = Promise.resolve();
+  const alone: Alone = (work) => (last = last.then(work));
+  const { page, engine, kept } = stage(text, taken);
+  const pages = [page(alone), page(alone)];
+  await Promise.all(pages.map(({ migrator }) => migrator.run()));
+  expect(pages.map(({ migrator }) => migrator.state.value.kind)).toEqual(["done", "none"]);
+  expect([engine.sent.length, kept()]).toEqual([1, null]);
+});
+
+test("a page that cannot wait for another is refused, and believes the engine that they are there", async () => {
+  const { page, engine, places } = stage(text, taken);
+  const first = page();
+  await first.migrator.run();
+  places.set(legacyPlace, text); // as the other page has read it just before
+  engine.answer = conflict;
+  engine.pools = [{ id: "a" }];
+  const second = page();
+  await second.migrator.run();
+  expect([second.migrator.state.value, places.get(legacyPlace)]).toEqual([{ kind: "done", count: 1 }, undefined]);
+});
+
+test("a list of which the engine has others is refused, and stays kept", async () => {
+  const { migrator, engine, kept } = stage(text, conflict);
+  engine.pools = [{ id: "b" }];
   await migrator.run();
-  expect([migrator.state.value.kind, sent.length]).toEqual(["none", 0]);
+  expect([migrator.state.value.kind, kept()]).toEqual(["refused", text]);
+});
+
+test("a page that was closed before the answer leaves what the next one finds brought", async () => {
+  const { migrator, engine, page, places } = stage(text, lost);
+  await migrator.run();
+  expect([migrator.state.value.kind, places.get(legacyPlace)]).toEqual(["refused", text]);
+  engine.pools = [{ id: "a" }]; // for the engine had taken them
+  const next = page();
+  await next.opened();
+  expect([engine.sent.length, [...places], next.migrator.state.value.kind]).toEqual([1, [], "none"]);
+});
+
+test("a page that was closed before anything arrived leaves it for the next one", async () => {
+  const { migrator, engine, page, kept } = stage(text, lost);
+  await migrator.run();
+  engine.answer = taken;
+  const next = page();
+  await next.opened();
+  await vi.waitFor(() => expect(next.migrator.state.value.kind).toBe("done"));
+  expect([engine.sent.length, kept()]).toEqual([2, null]);
+});
+
+test.each([
+  ["never sent", [{ id: "a" }], undefined],
+  ["sent as another list", [{ id: "a" }], "[]"],
+  ["sent, and only some of it there", [{ id: "b" }], text],
+])("a list that was %s stays kept", async (_, pools, sent) => {
+  const { engine, places, opened } = stage(text, taken);
+  if (sent !== undefined) places.set(sentPlace, sent);
+  engine.pools = pools;
+  await opened();
+  expect([engine.sent, places.get(legacyPlace)]).toEqual([[], text]);
+});
+
+test.each([[null], [""], ["[]"]])("%j is nothing to bring", async (kept) => {
+  const { migrator, engine } = stage(kept, taken);
+  await migrator.run();
+  expect([migrator.state.value.kind, engine.sent.length]).toEqual(["none", 0]);
 });
 
 test("what cannot be read stays kept, and is said", async () => {
-  const { migrator, sent, kept } = stage("[{", taken);
+  const { migrator, engine, kept } = stage("[{", taken);
   await migrator.run();
-  expect([migrator.state.value.kind, sent.length, kept()]).toEqual(["unreadable", 0, "[{"]);
+  expect([migrator.state.value.kind, engine.sent.length, kept()]).toEqual(["unreadable", 0, "[{"]);
 });
 
 test("a browser that keeps nothing has nothing to bring", async () => {

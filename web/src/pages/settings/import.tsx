@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { go } from "../../app/route";
-import { readLegacy } from "../../state/legacy";
+import { keptText, legacyPlace, readLegacy } from "../../state/legacy";
 import { importer } from "../../state/migration";
 import { useSession } from "../../state/session";
 import { useWriting } from "../../state/trial";
@@ -16,12 +16,20 @@ export function ImportPools() {
   const writing = useWriting();
   const found = readLegacy(text);
   const has = (store.pools.value ?? []).length;
+  const kept = keptText(() => localStorage);
   const bring = (): void => {
     if (found.kind !== "pools") return;
     writing.run(
       () => api.pools.importAll(found.documents, importer),
-      () => void refresh().then(() => go("pools")),
+      () => {
+        if (text === kept) localStorage.removeItem(legacyPlace);
+        void refresh().then(() => go("pools"));
+      },
     );
+  };
+  const show = (to: string): void => {
+    writing.forget();
+    setText(to);
   };
   return (
     <section class="card settings-panel import-panel">
@@ -36,8 +44,9 @@ export function ImportPools() {
           <p>The engine takes such a list only while it has none: delete them first, or create the others by hand.</p>
         </Notice>
       )}
+      <Kept text={kept} shown={text === kept} onShow={show} />
       <Field label="The list, as JSON" problem={found.kind === "unreadable" ? found.problem : ""}>
-        {(control) => <textarea {...control} class="input import-text" rows={6} spellcheck={false} value={text} onInput={(e) => setText(e.currentTarget.value)} />}
+        {(control) => <textarea {...control} class="input import-text" rows={6} spellcheck={false} value={text} onInput={(e) => show(e.currentTarget.value)} />}
       </Field>
       {writing.error && <ErrorNotice title="Nothing was brought" error={writing.error} />}
       <div class="settings-actions">
@@ -50,12 +59,21 @@ export function ImportPools() {
             type="file"
             accept=".json,application/json"
             onChange={(e) => {
-              void e.currentTarget.files?.[0]?.text().then(setText);
+              void e.currentTarget.files?.[0]?.text().then(show);
               e.currentTarget.value = ""; // the same file can be chosen again
             }}
           />
         </label>
       </div>
     </section>
+  );
+}
+
+/** What an older dashboard left in this browser and was not brought when the page opened, because there were pools. */
+function Kept({ text, shown, onShow }: { text: string | null; shown: boolean; onShow: (text: string) => void }) {
+  const kept = readLegacy(text);
+  if (text === null || kept.kind !== "pools" || shown) return null;
+  return (
+    <Notice title={`This browser keeps ${count(kept.documents.length, "pool")} of an older dashboard`} actions={<Button onClick={() => onShow(text)}>Put them into the field</Button>} />
   );
 }

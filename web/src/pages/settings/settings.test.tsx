@@ -130,3 +130,18 @@ test("pools of an older system are pasted, all or none", async () => {
   expect(stage.sent.at(-1)).toMatchObject({ method: "POST", path: "pools", body: [{ id: "a", connectionId: "k-1" }] });
   expect(location.hash).toBe("#/pools");
 });
+
+test("what an older dashboard left in this browser can be looked at and brought", async () => {
+  localStorage.setItem("omniroute:quota-share:pools", '[{"id":"old"},{"id":"older"}]');
+  await stage.open(<SettingsPage />);
+  expect(stage.text()).toContain("This browser keeps 2 pools of an older dashboard");
+  await stage.press("Put them into the field");
+  expect(stage.control("The list, as JSON").value).toBe('[{"id":"old"},{"id":"older"}]');
+  stage.answer(() => refused(409, "conflict", "there are pools already"));
+  await stage.press("Bring 2\u00a0pools");
+  expect(stage.text()).toContain("there are pools already");
+  expect(localStorage.getItem("omniroute:quota-share:pools")).not.toBeNull();
+  stage.answer(() => ({ status: 201, body: { pools: [], total: 2 } }));
+  await stage.press("Bring 2\u00a0pools");
+  expect(localStorage.getItem("omniroute:quota-share:pools")).toBeNull();
+});
