@@ -81,7 +81,7 @@ func TestARenewalHoldsOn(t *testing.T) {
 // hung listens where the engine does, and answers what it is told, or nothing.
 func hung(t *testing.T, b *broker, answer string) {
 	t.Helper()
-	nc := b.connect()
+	nc := b.Connect()
 	_, err := nc.QueueSubscribe(questions.Subject, "q", func(m *nats.Msg) {
 		if answer != "" {
 			_ = m.Respond([]byte(answer))
@@ -104,14 +104,14 @@ var noAnswer = []struct {
 	{EngineError, func(t *testing.T, b *broker) {
 		hung(t, b, `{"error":{"message":"a fault","type":"server_error","code":"internal"}}`)
 	}},
-	{Disconnected, func(_ *testing.T, b *broker) { b.stop() }},
+	{Disconnected, func(_ *testing.T, b *broker) { b.Stop() }},
 }
 
 func TestWithoutAnAnswerRequestsPass(t *testing.T) {
 	for _, tt := range noAnswer {
 		t.Run(string(tt.cause), func(t *testing.T) {
 			b := startBroker(t)
-			nc := b.connect()
+			nc := b.Connect()
 			c, said := b.client(func(o *Options) { o.URL, o.Conn, o.Timeout = "", nc, 250*time.Millisecond })
 			tt.prepare(t, b)
 			awaitLoss(t, b, c.Connected)
@@ -140,7 +140,7 @@ func TestWithoutAnAnswerRequestsPass(t *testing.T) {
 // awaitLoss waits until a client knows that its broker is stopped.
 func awaitLoss(t *testing.T, b *broker, connected func() bool) {
 	t.Helper()
-	for ctx := within(t); b.srv == nil && connected(); runtime.Gosched() {
+	for ctx := within(t); !b.Running() && connected(); runtime.Gosched() {
 		if ctx.Err() != nil {
 			t.Fatal("the client does not notice")
 		}
@@ -151,7 +151,7 @@ func TestWithoutAnAnswerAClosedClientBlocks(t *testing.T) {
 	for _, tt := range noAnswer {
 		t.Run(string(tt.cause), func(t *testing.T) {
 			b := startBroker(t)
-			nc := b.connect()
+			nc := b.Connect()
 			stream := b.log(nc)
 			c, said := b.client(func(o *Options) {
 				o.URL, o.Conn, o.Timeout, o.FailClosed = "", nc, 250*time.Millisecond, true
@@ -178,7 +178,7 @@ func TestWithoutAnAnswerAClosedClientBlocks(t *testing.T) {
 				t.Errorf("published about it: %t", more)
 			}
 			if tt.cause == Disconnected {
-				b.start()
+				b.Start()
 			}
 			must(t, c.Flush(within(t)))
 			if list := messages(t, stream); len(list) == 0 || !strings.Contains(list[0], `"requestId":"r"`) || strings.Contains(list[0], "cost") {
@@ -213,7 +213,7 @@ func TestADeadDecider(t *testing.T) {
 func TestEngineAnswersBeforeTheDeadline(t *testing.T) {
 	e := startEngine(t)
 	c, _ := e.client(func(o *Options) { o.Timeout = 400 * time.Millisecond })
-	js, err := jetstream.New(e.connect())
+	js, err := jetstream.New(e.Connect())
 	must(t, err)
 	cfg := ingest.Configs(14, 1)[0]
 	cfg.MaxMsgSize = 1
@@ -438,9 +438,9 @@ func TestOneLineForACauseAndTime(t *testing.T) {
 func TestWhatTheBrokerForbidsIsSaidOnce(t *testing.T) {
 	b := startBroker(t)
 	l := newLines()
-	o, err := Options{URL: b.url(), Logger: slog.New(slog.NewTextHandler(l, nil))}.prepare()
+	o, err := Options{URL: b.URL(), Logger: slog.New(slog.NewTextHandler(l, nil))}.prepare()
 	must(t, err)
-	nc, err := nats.Connect(b.url(), connectOptions(&o)...)
+	nc, err := nats.Connect(b.URL(), connectOptions(&o)...)
 	must(t, err)
 	defer nc.Close()
 	for range 3 {
@@ -471,7 +471,7 @@ func (s *slow) ask(ctx context.Context, subject string, body []byte) ([]byte, er
 // TestLaterMessagesWaitLess: of one deadline for all, some has passed.
 func TestLaterMessagesWaitLess(t *testing.T) {
 	b := startBroker(t)
-	o, err := Options{Conn: b.connect(), Timeout: 20 * time.Second, Logger: slog.New(slog.DiscardHandler)}.prepare()
+	o, err := Options{Conn: b.Connect(), Timeout: 20 * time.Second, Logger: slog.New(slog.DiscardHandler)}.prepare()
 	must(t, err)
 	way, err := newOverNATS(&o)
 	must(t, err)

@@ -131,7 +131,7 @@ func mustPass(t *testing.T, c *Client, questions []Question) {
 // wait for that.
 func TestABrokerThatDoesNotGreetStopsNobody(t *testing.T) {
 	b := startBroker(t)
-	p := startPipe(t, b.addr)
+	p := startPipe(t, b.Addr)
 	c, lost := p.through(t)
 	p.freeze()
 	p.cut()
@@ -145,7 +145,7 @@ func TestABrokerThatDoesNotGreetStopsNobody(t *testing.T) {
 // Nor for a broker that reads nothing, and whose buffers are full.
 func TestABrokerThatReadsNothingStopsNobody(t *testing.T) {
 	b := startBroker(t)
-	p := startPipe(t, b.addr)
+	p := startPipe(t, b.Addr)
 	c, _ := p.through(t)
 	p.freeze()
 	many := make([]Question, 500)

@@ -31,16 +31,16 @@ func TestBrokerGoesAndComes(t *testing.T) {
 		for p := range publishers {
 			all.Go(func() { publish(p, each) })
 		}
-		e.stop()
+		e.Stop()
 		all.Wait()
 		for p := range publishers {
 			publish(p, each)
 		}
-		e.start()
+		e.Start()
 	}
 	said.await(t, "the connection to the quota engine is lost")
 	e.folded(c)
-	nc := e.connect()
+	nc := e.Connect()
 	counted, next := 0, map[string]int{}
 	for _, body := range messages(t, e.log(nc)) {
 		for _, x := range decodeAll(body) {
@@ -84,7 +84,7 @@ func TestALogThatIsAway(t *testing.T) {
 		must(t, c.Publish(used("")))
 	}
 	said.await(t, "the log takes no events")
-	stream := b.log(b.connect())
+	stream := b.log(b.Connect())
 	must(t, c.Flush(within(t)))
 	n := 0
 	for _, body := range messages(t, stream) {
@@ -98,15 +98,15 @@ func TestALogThatIsAway(t *testing.T) {
 // TestABrokerThatComesLater: New does not wait for it.
 func TestABrokerThatComesLater(t *testing.T) {
 	b := startBroker(t)
-	b.log(b.connect())
-	b.stop()
+	b.log(b.Connect())
+	b.Stop()
 	c, l := b.client(nil)
 	l.await(t, "the quota engine's broker does not answer")
 	must(t, c.Publish(used("")))
 	if d := decide(t, c, about("", 1)); len(d.Degraded) != 1 || d.Degraded[0] != string(Disconnected) {
 		t.Errorf("before it: %+v", d)
 	}
-	b.start()
+	b.Start()
 	must(t, c.Flush(within(t)))
 	l.await(t, "connected to the quota engine")
 }
@@ -115,9 +115,9 @@ func TestABrokerThatComesLater(t *testing.T) {
 // one again, and holds nothing.
 func TestAQuestionIsNotAskedLater(t *testing.T) {
 	b := startBroker(t)
-	nc := b.connect()
+	nc := b.Connect()
 	c, _ := b.client(func(o *Options) { o.URL, o.Conn, o.Timeout = "", nc, time.Second })
-	other := b.connect()
+	other := b.Connect()
 	var heard atomic.Int64
 	_, err := other.Subscribe("quota.decide", func(m *nats.Msg) {
 		heard.Add(1)
@@ -125,11 +125,11 @@ func TestAQuestionIsNotAskedLater(t *testing.T) {
 	})
 	must(t, err)
 	must(t, other.Flush())
-	b.stop()
+	b.Stop()
 	awaitLoss(t, b, c.Connected)
 	awaitLoss(t, b, other.IsConnected)
 	decide(t, c, about("", 1))
-	b.start()
+	b.Start()
 	must(t, other.FlushWithContext(within(t)))
 	awaitAnswers(t, c)
 	must(t, other.FlushWithContext(within(t)))

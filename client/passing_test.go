@@ -69,7 +69,7 @@ func read(t testing.TB, resp *http.Response) string {
 // listen gets what is published on a subject from now on.
 func (p *passing) listen(subject string) *nats.Subscription {
 	p.t.Helper()
-	nc := p.connect()
+	nc := p.Connect()
 	sub, err := nc.SubscribeSync(subject)
 	must(p.t, err)
 	must(p.t, nc.Flush()) // the broker knows of it

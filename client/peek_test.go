@@ -67,18 +67,18 @@ func TestPeekLeavesTheErrorOfABody(t *testing.T) {
 func TestConnected(t *testing.T) {
 	b := startBroker(t)
 	lost := make(chan struct{}, 1)
-	nc := b.connect()
+	nc := b.Connect()
 	nc.SetDisconnectErrHandler(func(*nats.Conn, error) { lost <- struct{}{} })
 	c, _ := b.client(func(o *Options) { o.URL, o.Conn = "", nc })
 	if !c.Connected() {
 		t.Error("not connected to a broker that runs")
 	}
-	b.stop()
+	b.Stop()
 	<-lost
 	if c.Connected() {
 		t.Error("connected to a broker that has stopped")
 	}
-	b.start()
+	b.Start()
 }
 
 // TestAnAnswerOfOursSaysItsLength, as one of a transport does: httputil.ReverseProxy

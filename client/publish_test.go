@@ -72,7 +72,7 @@ func (g *gated) room() int {
 func gatedClient(t *testing.T, change func(*Options)) (*Client, *gated, jetstream.Stream, *lines) {
 	t.Helper()
 	b := startBroker(t)
-	nc := b.connect()
+	nc := b.Connect()
 	stream := b.log(nc)
 	said := newLines()
 	o := Options{Conn: nc, Logger: slog.New(slog.NewTextHandler(said, nil))}
@@ -247,7 +247,7 @@ func TestBeyondTheBoundTheNewestIsRefused(t *testing.T) {
 // message can have.
 func TestTooLargeIsSplitAndThenReported(t *testing.T) {
 	b := startBroker(t)
-	nc := b.connect()
+	nc := b.Connect()
 	stream := b.log(nc)
 	cfg := ingest.Configs(14, 1)[0]
 	cfg.MaxMsgSize = 2000
@@ -437,7 +437,7 @@ func awaitFlush(t *testing.T, c *Client) {
 
 func TestCloseDrains(t *testing.T) {
 	b := startBroker(t)
-	stream := b.log(b.connect())
+	stream := b.log(b.Connect())
 	c, _ := b.client(nil)
 	for range 100 {
 		must(t, c.Publish(used("")))
@@ -457,7 +457,8 @@ func TestCloseDrains(t *testing.T) {
 
 // TestCloseSaysWhatIsLost: the broker never was there, and nothing runs afterwards.
 func TestCloseSaysWhatIsLost(t *testing.T) {
-	b := &broker{t: t, addr: freeAddr(t)}
+	b := startBroker(t)
+	b.Stop()
 	c, said := b.client(nil)
 	for range 3 {
 		must(t, c.Publish(used("")))

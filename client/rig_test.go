@@ -4,10 +4,6 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"math/rand/v2"
-	"net"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,7 +15,8 @@ import (
 
 	"github.com/quotashare/quotashare/decider"
 	"github.com/quotashare/quotashare/httpapi"
-	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/internal/brokertest"
+	"github.com/quotashare/quotashare/internal/enginetest"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/quota"
 )
@@ -100,73 +97,21 @@ func mustToo(t testing.TB, err error) {
 	}
 }
 
-// broker is an embedded log that can be stopped and started again at the same
-// address.
+// broker is one of our own that can be stopped and started again.
 type broker struct {
-	t    testing.TB
-	dir  string
-	addr string
-	srv  *ingest.Server // nil = stopped
+	*brokertest.Broker
+	t testing.TB
 }
 
 func startBroker(t testing.TB) *broker {
 	t.Helper()
-	b := &broker{t: t, dir: filepath.Join(t.TempDir(), "nats"), addr: freeAddr(t)}
-	b.start()
-	t.Cleanup(b.stop)
-	return b
-}
-
-func (b *broker) start() {
-	b.t.Helper()
-	srv, err := ingest.Start(ingest.Options{Dir: b.dir, Addr: b.addr, Sync: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
-	must(b.t, err)
-	b.srv = srv
-}
-
-func (b *broker) stop() {
-	if b.srv == nil {
-		return
-	}
-	if err := b.srv.Shutdown(); err != nil {
-		b.t.Error(err)
-	}
-	b.srv = nil
-}
-
-func (b *broker) url() string { return "nats://" + b.addr }
-
-// freeAddr stays below the ports that the system gives to those who do not choose.
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	for range 100 {
-		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(20_000+rand.IntN(10_000)))
-		if l, err := net.Listen("tcp", addr); err == nil {
-			must(t, l.Close())
-			return addr
-		}
-	}
-	t.Fatal("no free port between 20000 and 30000")
-	return ""
-}
-
-// connect returns a connection that outlives restarts of the broker.
-func (b *broker) connect() *nats.Conn {
-	b.t.Helper()
-	nc, err := nats.Connect(b.url(), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond), nats.ReconnectJitter(0, 0))
-	must(b.t, err)
-	b.t.Cleanup(nc.Close)
-	return nc
+	return &broker{brokertest.StartAgain(t), t}
 }
 
 // log is the stream of events, made when it is not there.
 func (b *broker) log(nc *nats.Conn) jetstream.Stream {
 	b.t.Helper()
-	js, err := jetstream.New(nc)
-	must(b.t, err)
-	_, err = ingest.EnsureStreams(within(b.t), js, ingest.Configs(14, 1))
-	must(b.t, err)
-	stream, err := js.Stream(within(b.t), "QUOTA")
+	stream, err := brokertest.Streams(b.t, nc).Stream(within(b.t), "QUOTA")
 	must(b.t, err)
 	return stream
 }
@@ -195,23 +140,11 @@ type engine struct {
 // whose plan is 1,000 tokens an hour and 100 percent in 5 hours.
 func startEngine(t testing.TB) *engine {
 	t.Helper()
-	e := &engine{broker: startBroker(t)}
-	nc := e.connect()
-	e.log(nc)
-	var err error
-	e.Engine, err = decider.New(decider.Options{Conn: nc, Dir: filepath.Join(t.TempDir(), "state"), Version: "0.0.1", Log: slog.New(slog.DiscardHandler)})
-	must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- e.Run(ctx) }()
-	e.stopEngine = sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("the engine ended with: %v", err)
-		}
-	})
-	t.Cleanup(e.stopEngine)
-	must(t, e.AwaitReady(within(t)))
+	b := startBroker(t)
+	nc := b.Connect()
+	b.log(nc)
+	d := enginetest.Start(t, decider.Options{Conn: nc})
+	e := &engine{d.Engine, b, d.Stop}
 	e.configure()
 	return e
 }
@@ -252,7 +185,7 @@ func (e *engine) folded(c *Client) httpapi.State {
 func (b *broker) client(change func(*Options)) (*Client, *lines) {
 	b.t.Helper()
 	said := newLines()
-	o := Options{URL: b.url(), Timeout: 5 * time.Second, Logger: slog.New(slog.NewTextHandler(said, nil))}
+	o := Options{URL: b.URL(), Timeout: 5 * time.Second, Logger: slog.New(slog.NewTextHandler(said, nil))}
 	if change != nil {
 		change(&o)
 	}

@@ -21,11 +21,12 @@ import (
 
 // Broker is a server of ours with a disk of its own.
 type Broker struct {
-	// Dir is where its files are, which may be changed while it is stopped.
-	Dir  string
-	t    testing.TB
-	addr string
-	srv  *ingest.Server // nil = stopped
+	// Dir is where its files are, and Addr where it listens. Both may be changed while
+	// it is stopped, and so may the files.
+	Dir, Addr string
+
+	t   testing.TB
+	srv *ingest.Server // nil = stopped
 }
 
 // Start runs a broker at a port that the system chooses.
@@ -42,7 +43,7 @@ func StartAgain(t testing.TB) *Broker {
 
 func startAt(t testing.TB, addr string) *Broker {
 	t.Helper()
-	b := &Broker{Dir: filepath.Join(t.TempDir(), "nats"), t: t, addr: addr}
+	b := &Broker{Dir: filepath.Join(t.TempDir(), "nats"), Addr: addr, t: t}
 	b.Start()
 	t.Cleanup(b.Stop)
 	return b
@@ -53,7 +54,7 @@ func (b *Broker) Start() {
 	b.t.Helper()
 	// Nobody cuts the power here, and syncs that can be waited for save the machine
 	// thousands of them.
-	srv, err := ingest.Start(ingest.Options{Dir: b.Dir, Addr: b.addr, Sync: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+	srv, err := ingest.Start(ingest.Options{Dir: b.Dir, Addr: b.Addr, Sync: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 	must(b.t, err)
 	b.srv = srv
 }
@@ -69,10 +70,13 @@ func (b *Broker) Stop() {
 	b.srv = nil
 }
 
+// Running reports whether it is started.
+func (b *Broker) Running() bool { return b.srv != nil }
+
 // URL is where it is, or, while it is stopped, will be.
 func (b *Broker) URL() string {
 	if b.srv == nil {
-		return "nats://" + b.addr
+		return "nats://" + b.Addr
 	}
 	return b.srv.ClientURL()
 }
