@@ -50,7 +50,11 @@ func (a *api) ask(w http.ResponseWriter, r *http.Request, decode decoding) error
 	q := askings.Get().(*asking)
 	defer q.keep()
 	enc := m.encoding(data)
-	q.serve(w, r, enc, decode(&q.req, data, enc), a.engine.Decide)
+	fail := decode(&q.req, data, enc)
+	if err := callerOf(r).checkQuestions(q.req.Questions); fail == nil && err != nil {
+		return err
+	}
+	q.serve(w, r, enc, fail, a.engine.Decide)
 	return nil
 }
 

@@ -19,6 +19,8 @@ type fault struct {
 	faults  wire.Faults
 	allow   string // of 405
 	retry   bool   // the same request may succeed in a second
+
+	retrySeconds int // or in so many; 0 = retry says
 }
 
 // Error returns the message.
@@ -139,8 +141,8 @@ func (f *fault) headers(h http.Header) {
 	if f.allow != "" {
 		h.Set("Allow", f.allow)
 	}
-	if f.retry {
-		h.Set("Retry-After", "1")
+	if f.retry || f.retrySeconds > 0 {
+		h.Set("Retry-After", strconv.Itoa(max(1, f.retrySeconds)))
 	}
 }
 

@@ -8,34 +8,44 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/quotashare/quotashare/tokens"
 )
 
-// guard decides whether a request may go further.
+// guard decides whether a request may go further, and as whose.
 type guard struct {
-	hosts map[string]bool // lower case, without port
-	token [sha256.Size]byte
-	asks  bool // a token is set
+	hosts  map[string]bool // lower case, without port
+	admin  *caller         // who has the one token that is set; nil = none is
+	token  [sha256.Size]byte
+	tokens *tokens.File // those of others; nil = there are none
+	asks   bool         // for a token
 }
 
-func newGuard(hosts []string, token string) *guard {
-	g := &guard{hosts: make(map[string]bool, len(hosts)), asks: token != ""}
-	for _, h := range hosts {
+func newGuard(c *Config) *guard {
+	g := &guard{hosts: make(map[string]bool, len(c.Hosts)), tokens: c.Tokens, asks: c.Token != "" || c.Tokens != nil}
+	for _, h := range c.Hosts {
 		g.hosts[hostName(h)] = true
 	}
-	// Hashed, so that the comparison's time does not depend on the length.
-	g.token = sha256.Sum256([]byte(token))
+	if c.Token != "" {
+		// Hashed, so that the comparison's time does not depend on the length.
+		g.admin, g.token = &caller{role: tokens.Admin, name: "api-token"}, sha256.Sum256([]byte(c.Token))
+	}
 	return g
 }
 
-// check returns why the request is refused, or nil.
-func (g *guard) check(r *http.Request) *fault {
+// check returns who sent the request, or why it is refused.
+func (g *guard) check(r *http.Request) (*caller, *fault) {
 	if f := g.checkPlace(r); f != nil {
-		return f
+		return nil, f
 	}
-	if g.asks && !isHealth(r) {
-		return g.checkToken(r.Header["Authorization"])
+	if isHealth(r) {
+		return nobody, nil
 	}
-	return nil
+	who, f := g.identify(r)
+	if f != nil && f.status == http.StatusUnauthorized && isOpen(r) {
+		return nobody, nil
+	}
+	return who, f
 }
 
 // checkPlace looks at where the request was sent and what page sent it. It is
@@ -54,16 +64,66 @@ func (g *guard) checkPlace(r *http.Request) *fault {
 	return nil
 }
 
-// checkToken tells a header that is none of ours from a token that is another:
-// who sent it knows which of the two, so nothing secret is said.
-func (g *guard) checkToken(authorization []string) *fault {
-	token, sent := bearer(authorization)
-	sum := sha256.Sum256([]byte(token))
+// identify says who sent the request. A header that says so goes before a cookie, which
+// a browser sends whether or not it was meant.
+func (g *guard) identify(r *http.Request) (*caller, *fault) {
+	if !g.asks {
+		return everybody, nil
+	}
+	token, sent := bearer(r.Header["Authorization"])
+	cookie := false
+	if len(r.Header["Authorization"]) == 0 {
+		if token, cookie = sessionToken(r); cookie {
+			if f := checkPage(r); f != nil {
+				return nil, f
+			}
+		}
+	}
+	if !sent && !cookie {
+		return nil, unauthorized("authorization: send \"Authorization: Bearer <token>\", once, with a token of this server, or log in on its page")
+	}
+	who, problem := g.whose(token)
 	switch {
-	case !sent:
-		return unauthorized("authorization: send \"Authorization: Bearer <token>\", once, with the token this server was started with")
-	case subtle.ConstantTimeCompare(sum[:], g.token[:]) != 1:
-		return unauthorized("authorization: the token is not the one this server was started with")
+	case problem == "":
+		return who, nil
+	case cookie:
+		return nil, unauthorized("the session has ended: its token " + problem)
+	}
+	return nil, unauthorized("authorization: the token " + problem)
+}
+
+// tokenGone ends what goes on for long.
+func tokenGone() *fault {
+	return unauthorized("authorization: the token is not good any more: begin again with another")
+}
+
+// whose returns who has a token, or what is wrong with it. Who sent it knows it, so
+// nothing secret is said.
+func (g *guard) whose(token string) (who *caller, problem string) {
+	sum := sha256.Sum256([]byte(token))
+	if g.admin != nil && subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1 {
+		return g.admin, ""
+	}
+	if g.tokens == nil {
+		return nil, tokens.ErrUnknown.Error()
+	}
+	t, err := g.tokens.Find(token)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return &caller{role: t.Role, name: t.Name, keys: t.Keys, token: t, tokens: g.tokens}, ""
+}
+
+// checkPage makes sure that it was a page of this server that sent a cookie. Browsers
+// name the origin of what changes something, and newer ones say of everything how far
+// from here it comes; SameSite lets other ports and subdomains of the site through.
+func checkPage(r *http.Request) *fault {
+	site := r.Header.Get("Sec-Fetch-Site")
+	switch {
+	case site != "" && site != "same-origin" && site != "none":
+		return forbidden("origin-not-allowed", "sec-fetch-site: a page of another origin sent this: only this server's own may use its session")
+	case len(r.Header["Origin"]) == 0 && r.Method != http.MethodGet && r.Method != http.MethodHead:
+		return forbidden("origin-not-allowed", "origin: is missing, and with a session it says which page sent this: programs send \"Authorization: Bearer <token>\"")
 	}
 	return nil
 }
@@ -71,6 +131,10 @@ func (g *guard) checkToken(authorization []string) *fault {
 func unauthorized(message string) *fault {
 	return &fault{status: http.StatusUnauthorized, kind: "authentication_error", code: "unauthorized", message: message}
 }
+
+// isOpen reports whether nobody needs a token for the path: a probe has none, and who
+// comes to log in has none yet.
+func isOpen(r *http.Request) bool { return isHealth(r) || r.URL.Path == sessionPath }
 
 // isHealth reports whether the request asks for one of the two paths that
 // probes call: they tell nothing, and probes have no token.

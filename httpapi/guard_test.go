@@ -73,8 +73,8 @@ var guardCases = []struct {
 	{name: "other site for health", host: "localhost:8480", path: "/healthz", origin: []string{"https://evil.example"}, open: true, status: 403, code: "origin-not-allowed"},
 
 	{name: "no token", host: "localhost", path: "/", status: 401, code: "unauthorized", says: "send"},
-	{name: "wrong token", host: "localhost", path: "/", auth: []string{"Bearer s3cre"}, status: 401, code: "unauthorized", says: "not the one"},
-	{name: "longer token", host: "localhost", path: "/", auth: []string{"Bearer s3crets"}, status: 401, code: "unauthorized", says: "not the one"},
+	{name: "wrong token", host: "localhost", path: "/", auth: []string{"Bearer s3cre"}, status: 401, code: "unauthorized", says: "not one of"},
+	{name: "longer token", host: "localhost", path: "/", auth: []string{"Bearer s3crets"}, status: 401, code: "unauthorized", says: "not one of"},
 	{name: "other scheme of authorization", host: "localhost", path: "/", auth: []string{"Basic s3cret"}, status: 401, code: "unauthorized", says: "send"},
 	{name: "token alone", host: "localhost", path: "/", auth: []string{"s3cret"}, status: 401, code: "unauthorized", says: "send"},
 	{name: "two authorizations", host: "localhost", path: "/", auth: []string{"Bearer s3cret", "Bearer x"}, status: 401, code: "unauthorized", says: "send"},
@@ -87,8 +87,8 @@ var guardCases = []struct {
 
 func TestGuard(t *testing.T) {
 	const token = "s3cret"
-	g := newGuard([]string{"Quota.example.com", "gw:8480"}, token)
-	open := newGuard(nil, "")
+	g := newGuard(&Config{Hosts: []string{"Quota.example.com", "gw:8480"}, Token: token})
+	open := newGuard(&Config{})
 	for _, c := range guardCases {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := http.NewRequest("GET", "http://x"+c.path, nil)
@@ -106,7 +106,10 @@ func TestGuard(t *testing.T) {
 			if c.open {
 				by = open
 			}
-			f := by.check(r)
+			who, f := by.check(r)
+			if (f == nil) != (who != nil) {
+				t.Errorf("it is %v, and refused with %v", who, f)
+			}
 			if f == nil {
 				f = new(fault)
 			}

@@ -45,7 +45,11 @@ func (a *api) publishBody(w http.ResponseWriter, r *http.Request, data []byte, b
 	results := make(listed, 0, len(items))
 	p := newPublication(r.Context(), a, &results)
 	for _, raw := range items {
-		p.add(body.decode(raw))
+		e, id, f := body.decode(raw)
+		if f == nil {
+			f = callerOf(r).checkEvent(e)
+		}
+		p.add(e, id, f)
 	}
 	p.flush()
 	a.metrics.counted(p.accepted, p.rejected)

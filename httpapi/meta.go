@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -21,14 +22,15 @@ const (
 )
 
 // metaOf reads who changes something, why, what revision they have seen, and
-// whether it is only a trial. A parameter that is not known is a fault, as it is
-// nowhere else: "dryrun=true" would be a change that nobody wanted.
+// whether it is only a trial. Who has the token is who changes it, unless another is
+// named. A parameter that is not known is a fault, as it is nowhere else: "dryrun=true"
+// would be a change that nobody wanted.
 func metaOf(r *http.Request) (Meta, wire.Faults) {
 	q := newQuery(r)
 	trial := q.flag("dryRun")
 	q.only("a change", "dryRun")
 	faults := q.faults
-	m := Meta{Actor: r.Header.Get(headerActor), Reason: r.Header.Get(headerReason)}
+	m := Meta{Actor: cmp.Or(r.Header.Get(headerActor), callerOf(r).name), Reason: r.Header.Get(headerReason)}
 	if m.Actor != "" {
 		if err := quota.ValidateID(m.Actor); err != nil {
 			faults.Add(headerActor, err.Error())

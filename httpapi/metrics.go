@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quotashare/quotashare/tokens"
 )
 
 type metrics struct {
@@ -11,7 +13,7 @@ type metrics struct {
 	events   *prometheus.CounterVec
 }
 
-func newMetrics(reg *prometheus.Registry) (*metrics, error) {
+func newMetrics(c *Config) (*metrics, error) {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quotashare_http_requests_total",
@@ -22,12 +24,37 @@ func newMetrics(reg *prometheus.Registry) (*metrics, error) {
 			Help: "Events that came over HTTP, by whether the log took them.",
 		}, []string{"result"}),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.events} {
-		if err := reg.Register(c); err != nil {
+	all := []prometheus.Collector{m.requests, m.events}
+	if c.Tokens != nil {
+		all = append(all, tokenMetrics(c.Tokens)...)
+	}
+	for _, one := range all {
+		if err := c.Registry.Register(one); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
+}
+
+// tokenMetrics are those of a token file, read when somebody asks.
+func tokenMetrics(f *tokens.File) (all []prometheus.Collector) {
+	for _, r := range tokens.Roles() {
+		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "quotashare_http_tokens", Help: "Tokens in the token file, by role.", ConstLabels: prometheus.Labels{"role": r.String()},
+		}, func() float64 { return float64(f.Count(r)) }))
+	}
+	return append(all,
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "quotashare_http_token_file_troubles_total", Help: "Times that the token file was of no use, and the last good one stayed in force.",
+		}, func() float64 { _, times := f.Trouble(); return float64(times) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "quotashare_http_token_file_in_trouble", Help: "Whether the token file is of no use now.",
+		}, func() float64 {
+			if now, _ := f.Trouble(); now == "" {
+				return 0
+			}
+			return 1
+		}))
 }
 
 // answered counts one answer. The route is a pattern of ours or "", never a

@@ -36,6 +36,9 @@ const rootText = `quotashare: fair shares of one provider account for many API k
   GET    /api/quota/rejected              events that could not be folded
   GET    /api/quota/snapshots             the snapshots of the state that this server has
   POST   /api/quota/snapshots             take one now
+  GET    /api/quota/session               who you are, and whether a token is needed
+  POST   /api/quota/session               log a browser in: a token for a cookie
+  DELETE /api/quota/session               log it out
   GET    /api/openapi.json                all of this in full, for programs
   GET    /metrics  /healthz  /readyz
 

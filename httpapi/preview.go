@@ -25,7 +25,11 @@ func (a *api) preview(w http.ResponseWriter, r *http.Request) error {
 	if query.routes() {
 		read = q.req.ReadRoute
 	}
-	q.serve(w, r, wire.JSON, read(asked), a.engine.Preview)
+	fail := read(asked)
+	if err := callerOf(r).checkQuestions(q.req.Questions); fail == nil && err != nil {
+		return err
+	}
+	q.serve(w, r, wire.JSON, fail, a.engine.Preview)
 	return nil
 }
 

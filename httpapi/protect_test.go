@@ -148,7 +148,7 @@ func TestPanicIsAnsweredAndLoggedOnce(t *testing.T) {
 func TestPanicWithinAnAnswerBreaksItOff(t *testing.T) {
 	log := new(logged)
 	srv := serve(t, newDouble(), Config{Log: slog.New(slog.NewTextHandler(log, nil))}, func(s *server) {
-		s.api.handle("GET /half", func(w http.ResponseWriter, _ *http.Request) error {
+		s.api.handle("GET /half", anyone, func(w http.ResponseWriter, _ *http.Request) error {
 			io.WriteString(w, "half of it")
 			http.NewResponseController(w).Flush()
 			panic("boom")

@@ -11,6 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/quotashare/quotashare/tokens"
 )
 
 // Config is what New needs.
@@ -18,8 +20,11 @@ type Config struct {
 	Engine Engine
 	// Version is that of the program, for the OpenAPI document.
 	Version string
-	// Token is asked for on every path but /healthz and /readyz; "" = none.
-	Token string
+	// Token is that of an admin, "" = none; Tokens has those of others, nil = none.
+	// With either, one is asked for on every path but /healthz, /readyz and that of
+	// the session.
+	Token  string
+	Tokens *tokens.File
 	// Hosts are the names, beside the loopback ones, that callers may call this
 	// server by; a port is ignored.
 	Hosts []string
@@ -55,6 +60,7 @@ type api struct {
 	document   []byte // OpenAPI, as it is served
 	engine     Engine
 	guard      *guard
+	attempts   *attempts
 	log        *slog.Logger
 	metrics    *metrics
 	streams    streams
@@ -70,7 +76,7 @@ type api struct {
 // New returns the handler of the API. It errs when the registry has its metrics
 // already.
 func New(c Config) (http.Handler, error) {
-	m, err := newMetrics(c.Registry)
+	m, err := newMetrics(&c)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +90,7 @@ func New(c Config) (http.Handler, error) {
 	}
 	a := &api{
 		feed:     f,
-		document: document, engine: c.Engine, guard: newGuard(c.Hosts, c.Token), log: c.Log, metrics: m,
+		document: document, engine: c.Engine, guard: newGuard(&c), attempts: newAttempts(time.Now), log: c.Log, metrics: m,
 		mux: http.NewServeMux(), pages: c.Pages, spoolDir: c.SpoolDir,
 		streamIdle: streamIdle, atOnce: answerAtOnce, stateWait: stateWait,
 	}
@@ -114,45 +120,57 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 // route is one path with what its methods do.
 type route struct {
 	path    string // a pattern of ServeMux
-	methods map[string]handler
+	methods methods
+}
+
+// methods are what a path answers to.
+type methods map[string]method
+
+// method is who may call it, nobody until somebody is named, and what it does.
+type method struct {
+	who access
+	do  handler
 }
 
 // table lists every path there is. The OpenAPI document has the same.
 func (a *api) table(metricsPage http.Handler) []route {
 	caughtUp := a.whenReady
 	return []route{
-		{"/{$}", map[string]handler{"GET": root}},
-		{"/healthz", map[string]handler{"GET": alive}},
-		{"/readyz", map[string]handler{"GET": caughtUp(alive)}},
-		{"/metrics", map[string]handler{"GET": func(w http.ResponseWriter, r *http.Request) error {
+		{"/{$}", methods{"GET": {everyRole, root}}},
+		{"/healthz", methods{"GET": {anyone, alive}}},
+		{"/readyz", methods{"GET": {anyone, caughtUp(alive)}}},
+		{"/metrics", methods{"GET": {viewers, func(w http.ResponseWriter, r *http.Request) error {
 			metricsPage.ServeHTTP(w, r)
 			return nil
-		}}},
-		{"/api/openapi.json", map[string]handler{"GET": a.openAPI}},
-		{"/api/quota/pools", map[string]handler{"GET": caughtUp(a.listPools), "POST": caughtUp(a.createPool)}},
-		{"/api/quota/pools/{id}", map[string]handler{"GET": caughtUp(a.getPool), "PATCH": caughtUp(a.patchPool), "DELETE": caughtUp(a.deletePool)}},
-		{"/api/quota/pools/{id}/usage", map[string]handler{"GET": caughtUp(a.poolUsage)}},
-		{"/api/quota/pools/{id}/history", map[string]handler{"GET": caughtUp(a.poolHistory)}},
-		{"/api/quota/connections", map[string]handler{"GET": caughtUp(a.listConnections)}},
-		{"/api/quota/keys", map[string]handler{"GET": caughtUp(a.listKeys)}},
-		{"/api/quota/plans", map[string]handler{"GET": caughtUp(a.listPlans)}},
-		{"/api/quota/plans/{connectionId}", map[string]handler{
-			"GET": caughtUp(a.getPlan), "PUT": caughtUp(a.putPlan), "DELETE": caughtUp(a.deletePlan),
+		}}}},
+		{"/api/openapi.json", methods{"GET": {everyRole, a.openAPI}}},
+		{sessionPath, methods{"GET": {anyone, a.getSession}, "POST": {anyone, a.beginSession}, "DELETE": {anyone, a.endSession}}},
+		{"/api/quota/pools", methods{"GET": {viewers, caughtUp(a.listPools)}, "POST": {admins, caughtUp(a.createPool)}}},
+		{"/api/quota/pools/{id}", methods{
+			"GET": {viewers, caughtUp(a.getPool)}, "PATCH": {admins, caughtUp(a.patchPool)}, "DELETE": {admins, caughtUp(a.deletePool)},
 		}},
-		{"/api/quota/settings", map[string]handler{"GET": caughtUp(a.getSettings), "PUT": caughtUp(a.putSettings)}},
-		{"/api/quota/decide", map[string]handler{"POST": caughtUp(a.decide)}},
-		{"/api/quota/route", map[string]handler{"POST": caughtUp(a.route)}},
-		{"/api/quota/preview", map[string]handler{"GET": caughtUp(a.preview)}},
-		{"/api/quota/release", map[string]handler{"POST": a.release}},
-		{"/api/quota/explain", map[string]handler{"GET": a.explain}},
-		{"/api/quota/whatif", map[string]handler{"POST": a.whatIf}},
-		{"/api/quota/decisions", map[string]handler{"GET": a.decisions}},
-		{"/api/quota/events", map[string]handler{"POST": a.ingest}},
-		{"/api/quota/state", map[string]handler{"GET": a.state}},
-		{"/api/quota/snapshots", map[string]handler{"GET": a.listSnapshots, "POST": a.takeSnapshot}},
-		{"/api/quota/rejected", map[string]handler{"GET": a.rejected}},
-		{"/api/quota/stream", map[string]handler{"GET": a.watch}},
-		{"/api/quota/changes", map[string]handler{"GET": caughtUp(a.changes)}},
+		{"/api/quota/pools/{id}/usage", methods{"GET": {owners, caughtUp(a.poolUsage)}}},
+		{"/api/quota/pools/{id}/history", methods{"GET": {viewers, caughtUp(a.poolHistory)}}},
+		{"/api/quota/connections", methods{"GET": {viewers, caughtUp(a.listConnections)}}},
+		{"/api/quota/keys", methods{"GET": {owners, caughtUp(a.listKeys)}}},
+		{"/api/quota/plans", methods{"GET": {viewers, caughtUp(a.listPlans)}}},
+		{"/api/quota/plans/{connectionId}", methods{
+			"GET": {viewers, caughtUp(a.getPlan)}, "PUT": {admins, caughtUp(a.putPlan)}, "DELETE": {admins, caughtUp(a.deletePlan)},
+		}},
+		{"/api/quota/settings", methods{"GET": {viewers, caughtUp(a.getSettings)}, "PUT": {admins, caughtUp(a.putSettings)}}},
+		{"/api/quota/decide", methods{"POST": {askers, caughtUp(a.decide)}}},
+		{"/api/quota/route", methods{"POST": {askers, caughtUp(a.route)}}},
+		{"/api/quota/preview", methods{"GET": {owners, caughtUp(a.preview)}}},
+		{"/api/quota/release", methods{"POST": {releasers, a.release}}},
+		{"/api/quota/explain", methods{"GET": {viewers, a.explain}}},
+		{"/api/quota/whatif", methods{"POST": {viewers, a.whatIf}}},
+		{"/api/quota/decisions", methods{"GET": {viewers, a.decisions}}},
+		{"/api/quota/events", methods{"POST": {publishers, a.ingest}}},
+		{"/api/quota/state", methods{"GET": {viewers, a.state}}},
+		{"/api/quota/snapshots", methods{"GET": {viewers, a.listSnapshots}, "POST": {admins, a.takeSnapshot}}},
+		{"/api/quota/rejected", methods{"GET": {viewers, a.rejected}}},
+		{"/api/quota/stream", methods{"GET": {viewers, a.watch}}},
+		{"/api/quota/changes", methods{"GET": {viewers, caughtUp(a.changes)}}},
 	}
 }
 
@@ -162,20 +180,24 @@ func (a *api) routes(table []route) {
 	for _, route := range table {
 		var allow []string
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
-			if h, ok := route.methods[method]; ok {
-				a.handle(method+" "+route.path, h)
+			if m, ok := route.methods[method]; ok {
+				a.handle(method+" "+route.path, m.who, m.do)
 				allow = append(allow, method)
 			}
 		}
-		a.handle(route.path, wrongMethod(allow))
+		a.handle(route.path, anyone, wrongMethod(allow))
 	}
-	a.handle("/", unknownPath)
+	a.handle("/", anyone, unknownPath)
 }
 
-func (a *api) handle(pattern string, h handler) {
+func (a *api) handle(pattern string, who access, h handler) {
 	a.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		restore(r)
-		if err := h(w, r); err != nil {
+		err := who.check(callerOf(r))
+		if err == nil {
+			err = h(w, r)
+		}
+		if err != nil {
 			a.refuse(w, r, err)
 		}
 	})
@@ -196,7 +218,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.page(rec, r)
 		return
 	}
-	if f := a.guard.check(r); f != nil {
+	who, f := a.guard.check(r)
+	if f != nil {
 		a.refuse(rec, r, f)
 		return
 	}
@@ -205,7 +228,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.refuse(rec, r, unknownPath(rec, r))
 		return
 	}
-	r = routable(r)
+	r = withCaller(routable(r), who)
 	a.mux.ServeHTTP(rec, r)
 }
 

@@ -32,14 +32,14 @@ func (a *api) ingestStream(w http.ResponseWriter, r *http.Request) error {
 	a.streams.enter(ans, r)
 	defer a.streams.leave(ans)
 	p := newPublication(ctx, a, ans)
-	err := a.publishLines(ans, p, &lines{src: r.Body, most: maxLine})
+	err := a.publishLines(callerOf(r), ans, p, &lines{src: r.Body, most: maxLine})
 	ans.finish(p, err)
 	a.metrics.counted(p.accepted, p.rejected)
 	return nil
 }
 
 // publishLines returns why the stream ended before its end, or nil.
-func (a *api) publishLines(ans *streamAnswer, p *publication, l *lines) error {
+func (a *api) publishLines(who *caller, ans *streamAnswer, p *publication, l *lines) error {
 	body := newEventBody(mediaNDJSON, wire.JSON, nil, false)
 	for {
 		for line, ok := l.next(); ok; line, ok = l.next() {
@@ -54,6 +54,9 @@ func (a *api) publishLines(ans *streamAnswer, p *publication, l *lines) error {
 		tooLong, err := l.fill()
 		if tooLong {
 			p.add(nil, "", lineTooLong())
+		}
+		if !who.still() {
+			return tokenGone()
 		}
 		if err == nil {
 			continue

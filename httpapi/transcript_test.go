@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -27,6 +28,8 @@ import (
 //	                  answer: status, the headers that carry meaning, the body
 //	published         what the engine was told to publish since the last time
 //	metas             who wrote configuration and why, since the last time
+//	tokens damaged    does that to the token file; $read in a request is the
+//	                  token of that name
 //	engine ready | not-ready | up | down | broken | reject | full | no-snapshots | busy | occupied
 //
 // Every request and answer is held against the OpenAPI document too.
@@ -35,7 +38,12 @@ func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/transcripts", func(t *testing.T, file string) {
 		d := newDouble()
 		c := Config{Log: slog.New(slog.NewTextHandler(new(logged), nil))}
-		if strings.HasSuffix(file, "token") {
+		var roles *ring
+		switch filepath.Base(file) {
+		case "roles":
+			roles = newRing(t, c.Log)
+			c.Tokens = roles.File
+		case "token", "session":
 			c.Token = "s3cret"
 			c.Hosts = []string{"quota.example.com"}
 		}
@@ -43,7 +51,10 @@ func TestTranscripts(t *testing.T) {
 		datadriven.RunTest(t, file, func(t *testing.T, cmd *datadriven.TestData) string {
 			switch cmd.Cmd {
 			case "http":
-				return stable(srv.transcript(t, cmd.Input))
+				return stable(srv.transcript(t, roles.named(cmd.Input)))
+			case "tokens":
+				roles.become(cmd.CmdArgs[0].Key)
+				return ""
 			case "published":
 				return stable(d.published())
 			case "metas":
@@ -111,6 +122,8 @@ var unstable = []struct {
 	{regexp.MustCompile(`\b[a-z2-7]{26}\b`), "<id>"},
 	{regexp.MustCompile(`"createdAt":"[^"]*"`), `"createdAt":"<now>"`},
 	{regexp.MustCompile(`localhost:\d+`), "localhost:8480"},
+	{regexp.MustCompile(`quotashare-\d+=[\w-]*`), "quotashare-8480=<token>"},
+	{regexp.MustCompile(`/[^ ]*/tokens.json`), "<file>"},
 }
 
 func stable(s string) string {

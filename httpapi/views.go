@@ -22,6 +22,10 @@ func (a *api) poolUsage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	u, ok := callerOf(r).ownUsage(u)
+	if !ok {
+		return noPool(id)
+	}
 	doc := u.Append([]byte(`{"usage":`))
 	writeBody(w, http.StatusOK, "application/json", append(doc, '}', '\n'))
 	return nil
@@ -88,7 +92,7 @@ func (a *api) listKeys(w http.ResponseWriter, r *http.Request) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	list := slices.DeleteFunc(a.engine.Keys(), func(k Key) bool { return !k.within(in) })
+	list := slices.DeleteFunc(callerOf(r).ownKeys(a.engine.Keys()), func(k Key) bool { return !k.within(in) })
 	writeList(w, "keys", list, offset, limit, (*Key).append)
 	return nil
 }

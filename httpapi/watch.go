@@ -32,6 +32,8 @@ const (
 	// client, and readAgain the wait after that did not work.
 	resumePage = 20
 	readAgain  = time.Second
+	// askAgain is how often a stream makes sure that its token is still good.
+	askAgain = 2 * time.Second
 )
 
 // watcher is one open stream of what happens: a client and how far it is. It
@@ -52,6 +54,7 @@ type watcher struct {
 	usage   map[string]uint64
 	usageAt uint64
 
+	who  *caller
 	w    http.ResponseWriter
 	rc   *http.ResponseController
 	buf  []byte
@@ -65,7 +68,7 @@ func (a *api) watch(w http.ResponseWriter, r *http.Request) error {
 	if r.Method != http.MethodGet { // HEAD would never end
 		return wrongMethod([]string{http.MethodGet})(w, r)
 	}
-	c := &watcher{feed: a.feed, w: w, rc: http.NewResponseController(w), usage: map[string]uint64{}}
+	c := &watcher{feed: a.feed, who: callerOf(r), w: w, rc: http.NewResponseController(w), usage: map[string]uint64{}}
 	if err := c.read(r); err != nil {
 		return err
 	}
@@ -137,7 +140,7 @@ func (w *watcher) run(ctx context.Context) error {
 	if err := w.write([]byte(retryAfter)); err != nil {
 		return err
 	}
-	for {
+	for w.who.still() {
 		turn := w.board.next()
 		again, err := w.pass(ctx)
 		if err != nil {
@@ -153,6 +156,9 @@ func (w *watcher) run(ctx context.Context) error {
 		if again {
 			wait = min(wait, readAgain)
 		}
+		if w.who.token != nil {
+			wait = min(wait, askAgain)
+		}
 		select {
 		case <-turn:
 		case <-time.After(wait):
@@ -164,6 +170,7 @@ func (w *watcher) run(ctx context.Context) error {
 			return nil
 		}
 	}
+	return nil
 }
 
 // pass writes everything that is new once. again means that something could not
