@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // said is what the engine logs when it gives up a state.
@@ -44,16 +46,16 @@ func TestALogThatChangedIsFoldedAnew(t *testing.T) {
 
 func (c *changed) run(t *testing.T) {
 	t.Parallel() // they wait for reconnects most of the time
-	d, b := dice(t), startBroker(t)
-	nc := b.connect()
-	js := b.streams(nc)
+	d, b := dice(t), brokertest.StartAgain(t)
+	nc := b.Connect()
+	js := brokertest.Streams(t, nc)
 	configure(t, js)
 	first := traffic(d, "first-", 200)
 	publish(t, js, first)
 	older := filepath.Join(t.TempDir(), "older")
-	b.stop()
-	copyDir(t, b.dir, older)
-	b.start()
+	b.Stop()
+	copyDir(t, b.Dir, older)
+	b.Start()
 
 	// The engine folds more than the copy has, and commits it.
 	store := filepath.Join(t.TempDir(), "state")
@@ -63,7 +65,7 @@ func (c *changed) run(t *testing.T) {
 	e.at(end)
 	born := created(t, nc)
 	if !c.connected {
-		e.stop()
+		e.Stop()
 	}
 
 	kept := c.change(t, d, b, older, end)
@@ -89,21 +91,21 @@ func (c *changed) run(t *testing.T) {
 
 // change puts the other log in the old one's place and returns the events that
 // are new in it.
-func (c *changed) change(t *testing.T, d *rand.Rand, b *broker, older string, end uint64) []usage {
+func (c *changed) change(t *testing.T, d *rand.Rand, b *brokertest.Broker, older string, end uint64) []usage {
 	t.Helper()
-	b.stop()
-	if err := os.RemoveAll(b.dir); err != nil {
+	b.Stop()
+	if err := os.RemoveAll(b.Dir); err != nil {
 		t.Fatal(err)
 	}
 	if c.back {
-		copyDir(t, older, b.dir)
+		copyDir(t, older, b.Dir)
 	}
 	// Written on behind the engine's back, at another address.
-	home := b.addr
-	b.addr = "127.0.0.1:-1"
-	b.start()
-	aside := b.connect()
-	js := b.streams(aside)
+	home := b.Addr
+	b.Addr = "127.0.0.1:-1"
+	b.Start()
+	aside := b.Connect()
+	js := brokertest.Streams(t, aside)
 	if !c.back {
 		configure(t, js)
 	}
@@ -118,9 +120,9 @@ func (c *changed) change(t *testing.T, d *rand.Rand, b *broker, older string, en
 		t.Fatalf("the new log ends at %d and the old one at %d: it should be shorter", last, end)
 	}
 	aside.Close()
-	b.stop()
-	b.addr = home
-	b.start()
+	b.Stop()
+	b.Addr = home
+	b.Start()
 	return events
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // damage is something that can happen to a file.
@@ -48,9 +50,9 @@ func flip(num, den int64) damage {
 // A damaged store is found out and rebuilt, or is at an older position and
 // folds on; it never counts wrong.
 func TestADamagedStoreNeverCountsWrong(t *testing.T) {
-	b := startBroker(t)
-	nc := b.connect()
-	js := b.streams(nc)
+	b := brokertest.StartAgain(t)
+	nc := b.Connect()
+	js := brokertest.Streams(t, nc)
 	configure(t, js)
 	store := filepath.Join(t.TempDir(), "state")
 	d := dice(t)
@@ -63,7 +65,7 @@ func TestADamagedStoreNeverCountsWrong(t *testing.T) {
 		list := traffic(d, fmt.Sprintf("run-%d-", run), 150)
 		e.at(publish(t, js, list))
 		all = append(all, list...)
-		e.stop()
+		e.Stop()
 	}
 	// What the store has not seen has to be folded on from any position.
 	more := traffic(d, "more-", 50)
@@ -101,16 +103,16 @@ func TestADamagedStoreNeverCountsWrong(t *testing.T) {
 // The disk goes bad below an engine that runs. Nothing it has read is wrong, so
 // it counts right, rebuilt or not; at the next start the damage is found.
 func TestDamageBelowARunningEngine(t *testing.T) {
-	b := startBroker(t)
-	nc := b.connect()
-	js := b.streams(nc)
+	b := brokertest.StartAgain(t)
+	nc := b.Connect()
+	js := brokertest.Streams(t, nc)
 	configure(t, js)
 	store := filepath.Join(t.TempDir(), "state")
 	list := traffic(dice(t), "old-", 300)
 	e := startEngine(t, nc, store)
 	e.awaitReady()
 	e.at(publish(t, js, list))
-	e.stop()
+	e.Stop()
 	e = startEngine(t, nc, store) // the ids are in a table now
 	e.awaitReady()
 
@@ -131,7 +133,7 @@ func TestDamageBelowARunningEngine(t *testing.T) {
 		t.Errorf("the damaged store counts %+v, want %+v\n%s", got.Counts, fresh.Counts, e.said)
 	}
 	mustCount(t, nc, list)
-	e.stop()
+	e.Stop()
 
 	e = startEngine(t, nc, store)
 	e.said.await(deadline(t), t, said)
@@ -145,9 +147,9 @@ func TestDamageBelowARunningEngine(t *testing.T) {
 // A store that somebody else has open is not damaged, and must not be moved away
 // from under them.
 func TestAStoreInUseIsLeftAlone(t *testing.T) {
-	b := startBroker(t)
-	nc := b.connect()
-	js := b.streams(nc)
+	b := brokertest.StartAgain(t)
+	nc := b.Connect()
+	js := brokertest.Streams(t, nc)
 	configure(t, js)
 	store := filepath.Join(t.TempDir(), "state")
 	first := startEngine(t, nc, store)
@@ -158,7 +160,7 @@ func TestAStoreInUseIsLeftAlone(t *testing.T) {
 	end := publish(t, js, list)
 	first.at(end)
 	mustCount(t, nc, list)
-	first.stop()
+	first.Stop()
 	second.awaitReady()
 	mustEqualFreshFold(t, nc, second.at(end))
 	if text := second.said.String(); strings.Contains(text, said) {

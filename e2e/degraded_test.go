@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // outage is a log in a program of its own that is killed and comes back, and two
@@ -25,7 +27,7 @@ type outage struct {
 
 func newOutage(t *testing.T) *outage {
 	t.Helper()
-	o := &outage{t: t, args: []string{"--data-dir", t.TempDir(), "--nats-addr", freeAddr(t), "--http-addr", "127.0.0.1:0", "--sync", "100ms"}}
+	o := &outage{t: t, args: []string{"--data-dir", t.TempDir(), "--nats-addr", brokertest.FreeAddr(t), "--http-addr", "127.0.0.1:0", "--sync", "100ms"}}
 	o.front = start(t, "ingest", o.args...)
 	for range 2 {
 		p := startWith(t, []string{"QUOTA_MAX_LAG=1500ms"}, "decider",
@@ -143,7 +145,7 @@ func (o *outage) mustRecover() {
 			}
 		}
 	}
-	js := jetStream(o.t, connect(o.t, o.front.nats))
+	js := jetStream(o.t, brokertest.Connect(o.t, o.front.nats))
 	settled := len(o.passed) - 10
 	closed := 0
 	for _, use := range o.passed[:settled] {
@@ -203,7 +205,7 @@ func TestDecidersCountTogetherWhatTheLogDoesNotTake(t *testing.T) {
 		t.Errorf("the deciders are at\n%+v, and\n%+v", a, z)
 	}
 	d.mustHold("alice", "c", "0+10 of 0+10")
-	mustEqualFreshFold(t, connect(t, d.nats), a)
+	mustEqualFreshFold(t, brokertest.Connect(t, d.nats), a)
 }
 
 // refuseWrites lets the log take nothing more, or what it took before.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // way is one more way to bring a scenario to the engine.
@@ -150,5 +152,5 @@ func noFloats(t *testing.T, v any) {
 }
 
 func TestScenariosInMsgpack(t *testing.T) {
-	play(t, func(p *process) way { return msgpackWay{t, connect(t, p.nats)} })
+	play(t, func(p *process) way { return msgpackWay{t, brokertest.Connect(t, p.nats)} })
 }

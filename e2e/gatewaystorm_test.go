@@ -21,6 +21,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/quotashare/quotashare/fakeprovider"
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // storm is many requests through a gateway to a provider that fails a third of them,
@@ -196,7 +197,7 @@ func startStorm(t *testing.T, nats string) (s *storm, restart func()) {
 		id := fmt.Sprintf("key-%d", i)
 		s.tokens[id] = strings.TrimSpace(run(t, "quotashare", "keys", "issue", "--id", id, "--keys-file", keys))
 	}
-	addr := freeAddr(t)
+	addr := brokertest.FreeAddr(t)
 	connections := `[{"id":"c","provider":"custom","url":"` + upstream.URL + `/v1","serves":["/v1/chat/completions","/v1/responses","/v1/embeddings"],"credential":"${UPSTREAM}"},
 		{"id":"d","provider":"anthropic","url":"` + upstream.URL + `/v1","credential":"${UPSTREAM}"}]`
 	begin := func() *process {
@@ -317,7 +318,7 @@ func countedByKey(p *process) map[string]total {
 func TestNothingLeaksThroughTheGateway(t *testing.T) {
 	const n = 10_000
 	seed := dice(t).Uint64()
-	logArgs := []string{"--data-dir", t.TempDir(), "--nats-addr", freeAddr(t), "--http-addr", "127.0.0.1:0", "--sync", "100ms"}
+	logArgs := []string{"--data-dir", t.TempDir(), "--nats-addr", brokertest.FreeAddr(t), "--http-addr", "127.0.0.1:0", "--sync", "100ms"}
 	front := start(t, "ingest", logArgs...)
 	decArgs := []string{"--data-dir", t.TempDir(), "--store-nats-url", front.nats, "--http-addr", "127.0.0.1:0"}
 	dec := start(t, "decider", decArgs...)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // codexHeaders are what ChatGPT answers to Codex: the weekly window and that of
@@ -132,7 +134,7 @@ func (o operator) post(contentType, body string, header http.Header) {
 // out of them.
 func TestHeadersMeanTheSameHoweverTheyCome(t *testing.T) {
 	o := newOperator(t)
-	nc := connect(t, o.nats)
+	nc := brokertest.Connect(t, o.nats)
 	names := slices.Sorted(maps.Keys(carriers))
 	o.codexPool("team", append([]string{"plain"}, names...), "alice 50", "bob 50")
 	began := ago(hours)

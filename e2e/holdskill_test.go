@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // rush is requests that are sent until somebody answers, as gateways do: each
@@ -122,7 +124,7 @@ func requests(prefix, key, connection string, n int) []object {
 // stores; one more begins with nothing. All have the same holds, and no more pass
 // than the limit allows.
 func TestKilledDecidersHoldWhatTheyHeld(t *testing.T) {
-	front := start(t, "ingest", "--data-dir", t.TempDir(), "--nats-addr", freeAddr(t), "--http-addr", "127.0.0.1:0", "--sync", "100ms")
+	front := start(t, "ingest", "--data-dir", t.TempDir(), "--nats-addr", brokertest.FreeAddr(t), "--http-addr", "127.0.0.1:0", "--sync", "100ms")
 	decider := func(dir string) *process {
 		return start(t, "decider", "--data-dir", dir, "--store-nats-url", front.nats, "--http-addr", "127.0.0.1:0")
 	}
@@ -189,7 +191,7 @@ func mustAgree(t *testing.T, running []*process, want string) {
 // lastSeq returns the log's end.
 func lastSeq(t *testing.T, url string) uint64 {
 	t.Helper()
-	s, err := jetStream(t, connect(t, url)).Stream(deadline(t), "QUOTA")
+	s, err := jetStream(t, brokertest.Connect(t, url)).Stream(deadline(t), "QUOTA")
 	if err != nil {
 		t.Fatal(err)
 	}

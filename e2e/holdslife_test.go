@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // one is an engine with a pool of one connection and a limit of that many requests.
@@ -19,7 +21,7 @@ func one(t *testing.T, limit int) operator {
 // stored until it has reached the instant.
 func (o operator) passTime(until time.Time) {
 	o.t.Helper()
-	js := jetStream(o.t, connect(o.t, o.nats))
+	js := jetStream(o.t, brokertest.Connect(o.t, o.nats))
 	for ctx := deadline(o.t); ctx.Err() == nil; {
 		seq := publishAll(o.t, js, []object{used("nobody", "elsewhere", "requests", "0", time.Now().UnixMilli())})
 		r := o.reply(object{"apiKeyId": "nobody", "connectionId": "elsewhere", "minSeq": seq, "maxWaitMs": ample})

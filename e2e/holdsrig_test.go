@@ -10,24 +10,26 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // deciders are two of them over one log, in this process. Questions over NATS go
 // to either, as the broker likes; the operator calls the left one.
 type deciders struct {
 	operator
-	log         *broker
+	log         *brokertest.Broker
 	js          jetstream.JetStream
 	left, right *replica
 }
 
 func newDeciders(t *testing.T) *deciders {
 	t.Helper()
-	b := startBroker(t)
-	js := b.streams(b.connect())
-	left, right := startReplica(t, b.connect()), startReplica(t, b.connect())
+	b := brokertest.StartAgain(t)
+	js := brokertest.Streams(t, b.Connect())
+	left, right := startReplica(t, b.Connect()), startReplica(t, b.Connect())
 	return &deciders{
-		operator: operator{&process{t: t, nats: b.url(), http: left.url}},
+		operator: operator{&process{t: t, nats: b.URL(), http: left.url}},
 		log:      b, js: js, left: left, right: right,
 	}
 }
@@ -37,7 +39,7 @@ func connections(t *testing.T, url string, n int) []*nats.Conn {
 	t.Helper()
 	list := make([]*nats.Conn, n)
 	for i := range list {
-		list[i] = connect(t, url)
+		list[i] = brokertest.Connect(t, url)
 	}
 	return list
 }

@@ -1,14 +1,13 @@
 package e2e
 
 import (
-	"net"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // kills is how often a test kills.
@@ -19,30 +18,13 @@ func kills() int {
 	return 10
 }
 
-// freeAddr returns an address that a program can come back to. It is below the
-// ports that the system gives to outgoing connections: one of those could take
-// it while the program is down.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	d := dice(t)
-	for range 100 {
-		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(20_000+d.IntN(10_000)))
-		if l, err := net.Listen("tcp", addr); err == nil {
-			l.Close()
-			return addr
-		}
-	}
-	t.Fatal("no free port between 20000 and 30000")
-	return ""
-}
-
 // A process that is killed at any moment loses nothing that was acknowledged
 // and counts nothing twice.
 func TestKilledWhilePublishersSend(t *testing.T) {
 	d, dir := dice(t), t.TempDir()
-	addr := freeAddr(t)
+	addr := brokertest.FreeAddr(t)
 	p := upAt(t, dir, addr, "127.0.0.1:0")
-	nc := connect(t, p.nats)
+	nc := brokertest.Connect(t, p.nats)
 	configure(t, jetStream(t, nc))
 	pub := startPublishers(t, p.nats, d)
 	for range kills() {
@@ -63,10 +45,10 @@ func TestKilledWhilePublishersSend(t *testing.T) {
 // Only the decider is killed; the log lives on and grows meanwhile.
 func TestKilledDecider(t *testing.T) {
 	d := dice(t)
-	front := start(t, "ingest", "--data-dir", t.TempDir(), "--nats-addr", freeAddr(t), "--http-addr", "127.0.0.1:0", "--sync", "100ms")
+	front := start(t, "ingest", "--data-dir", t.TempDir(), "--nats-addr", brokertest.FreeAddr(t), "--http-addr", "127.0.0.1:0", "--sync", "100ms")
 	args := []string{"--data-dir", t.TempDir(), "--store-nats-url", front.nats, "--http-addr", "127.0.0.1:0"}
 	p := start(t, "decider", args...)
-	nc := connect(t, front.nats)
+	nc := brokertest.Connect(t, front.nats)
 	configure(t, jetStream(t, nc))
 	pub := startPublishers(t, front.nats, d)
 	for range kills() {
@@ -90,7 +72,7 @@ func TestKilledDecider(t *testing.T) {
 // and its state with what the log gives from scratch.
 func mustBeAsAcknowledged(t *testing.T, p *process, list []usage, last uint64) {
 	t.Helper()
-	nc := connect(t, p.nats)
+	nc := brokertest.Connect(t, p.nats)
 	// Copies of what was sent twice may still arrive behind the last
 	// acknowledged message; with their publishers' connections closed or
 	// flushed no more can come.

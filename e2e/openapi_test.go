@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/quotashare/quotashare/httpapi/openapitest"
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // judge is the way of all requests of these tests. It holds each one, and its
@@ -192,7 +193,7 @@ func (a *asker) use() {
 		`{"type":"quota.adjustment","apiKeyId":"alice","connectionId":"kimi-1","cost":{"tokens":-1},"reason":"refund"}`)
 	a.ask(200, "POST", "/api/quota/events", "["+strings.Join(events, ",")+"]")
 	a.ask(400, "POST", "/api/quota/events", `{"apiKeyId":"alice"}`)
-	js := jetStream(a.t, connect(a.t, a.nats))
+	js := jetStream(a.t, brokertest.Connect(a.t, a.nats))
 	ack, err := js.Publish(deadline(a.t), "quota.consumption.astray", []byte(`{"apiKeyId":7}`))
 	if err != nil {
 		a.t.Fatal(err)

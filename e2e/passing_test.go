@@ -13,6 +13,7 @@ import (
 
 	"github.com/quotashare/quotashare/dialect"
 	"github.com/quotashare/quotashare/fakeprovider"
+	"github.com/quotashare/quotashare/internal/brokertest"
 	"github.com/quotashare/quotashare/keyfile"
 )
 
@@ -63,7 +64,7 @@ func startPassing(t *testing.T, limit int, o fakeprovider.Options) *passing {
 // follow reads from the log how calls end.
 func (p *passing) follow() jetstream.Consumer {
 	p.t.Helper()
-	js := jetStream(p.t, connect(p.t, p.nats))
+	js := jetStream(p.t, brokertest.Connect(p.t, p.nats))
 	c, err := js.CreateConsumer(deadline(p.t), "QUOTA", jetstream.ConsumerConfig{
 		AckPolicy: jetstream.AckNonePolicy, FilterSubjects: []string{"quota.consumption", "quota.release"},
 	})

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // publishers send events without end and each again, under the same id, until
@@ -37,7 +39,7 @@ func startPublishers(t *testing.T, url string, d *rand.Rand) *publishers {
 	ctx, p.stop = context.WithCancel(context.Background())
 	t.Cleanup(func() { p.stop(); p.done.Wait() })
 	for i := range numPublishers {
-		nc := connect(t, url)
+		nc := brokertest.Connect(t, url)
 		own := rand.New(rand.NewPCG(d.Uint64(), 0))
 		p.done.Go(func() { p.publish(ctx, nc, own, fmt.Sprintf("publisher-%d-", i)) })
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // minutes and hours are in the milliseconds of the engine.
@@ -204,7 +206,7 @@ func TestADeadGatewayBlocksNothing(t *testing.T) {
 	o := newOperator(t)
 	o.codexPool("team", []string{"left", "right"}, "alice 50")
 	at := ago(hours)
-	dying, living := connect(t, o.nats), connect(t, o.nats)
+	dying, living := brokertest.Connect(t, o.nats), brokertest.Connect(t, o.nats)
 	request(t, dying, "quota.saturation", text(t, reading("left", "5h", "100", 0, at)))
 	dying.Close()
 	o.at(sequence(t, string(request(t, living, "quota.saturation", text(t, reading("right", "5h", "40", 0, at+20_000))))))

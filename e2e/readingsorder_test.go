@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // dispatch is an event and the subject that it is for.
@@ -95,9 +97,9 @@ func (e *engine) accountOf(connection string) string {
 // they really race, the level is the same, no point is lost, and what was made of
 // it in one go is made of it after a restart and from scratch.
 func TestTwoGatewaysReportOneAccount(t *testing.T) {
-	b := startBroker(t)
-	left, right := b.connect(), b.connect()
-	js := b.streams(left)
+	b := brokertest.StartAgain(t)
+	left, right := b.Connect(), b.Connect()
+	js := brokertest.Streams(t, left)
 	put(t, js, "quota.config.pool.team", `{"id":"team","name":"Team","provider":"codex","connectionIds":["clean","turns","race"],
 		"allocations":[{"apiKeyId":"alice","weight":50},{"apiKeyId":"bob","weight":50}]}`)
 	dir := filepath.Join(t.TempDir(), "store")
@@ -113,7 +115,7 @@ func TestTwoGatewaysReportOneAccount(t *testing.T) {
 	for i, one := range turns.overtaken(d) {
 		one.send(t, []*nats.Conn{left, right}[i%2])
 		if i == 40 {
-			e.stop() // and goes on from its store
+			e.Stop() // and goes on from its store
 			e = startEngine(t, left, dir)
 			e.awaitReady()
 		}
@@ -141,7 +143,7 @@ func TestTwoGatewaysReportOneAccount(t *testing.T) {
 	if level("race") != level("clean") {
 		t.Errorf("racing\n  %s, want\n  %s", level("race"), level("clean"))
 	}
-	e.stop()
+	e.Stop()
 	e = startEngine(t, left, dir)
 	e.awaitReady()
 	if after := e.at(before.AppliedSeq); after.Digest != before.Digest || after.Counts != before.Counts {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // spread puts the events anywhere in the two months before now, most of them
@@ -74,9 +76,9 @@ type oneLog struct {
 
 func newLog(t *testing.T) *oneLog {
 	t.Helper()
-	b := startBroker(t)
-	nc := b.connect()
-	js := b.streams(nc)
+	b := brokertest.StartAgain(t)
+	nc := b.Connect()
+	js := brokertest.Streams(t, nc)
 	var dimensions []string
 	limits := map[string]int{"requests": 120, "tokens": 300_000, "usd": 1}
 	for _, unit := range slices.Sorted(maps.Keys(limits)) {

@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // replica is one of several engines over a log, with its own API and store.
@@ -182,9 +183,9 @@ func together(writers []*writer, do func(int, *writer)) {
 // 50 rounds of four writers at two replicas are 200 patches for a revision that
 // somebody else may have changed, and those that are repeated.
 func TestTwoReplicasNeverLoseAnUpdate(t *testing.T) {
-	b := startBroker(t)
-	nc := b.connect()
-	js := b.streams(nc)
+	b := brokertest.StartAgain(t)
+	nc := b.Connect()
+	js := brokertest.Streams(t, nc)
 	left, right := startReplica(t, nc), startReplica(t, nc)
 	d := dice(t)
 	var writers []*writer

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // routed is what tests of routes read of an answer.
@@ -156,7 +158,7 @@ func (c *routers) tell(ctx context.Context, nc *nats.Conn, subject string, doc o
 // Of two deciders one is killed while 64 callers want an account that takes three at
 // a time. There are never more, all are let in, and nobody waits longer than he said.
 func TestAKilledDeciderLosesNoWaiter(t *testing.T) {
-	front := start(t, "ingest", "--data-dir", t.TempDir(), "--nats-addr", freeAddr(t), "--http-addr", "127.0.0.1:0", "--sync", "100ms")
+	front := start(t, "ingest", "--data-dir", t.TempDir(), "--nats-addr", brokertest.FreeAddr(t), "--http-addr", "127.0.0.1:0", "--sync", "100ms")
 	decider := func() *process {
 		p := start(t, "decider", "--data-dir", t.TempDir(), "--store-nats-url", front.nats, "--http-addr", "127.0.0.1:0")
 		p.awaitReady()

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // storedAt is the log's time of a message, and its subject.
@@ -35,7 +37,7 @@ func TestAnOrphanIsGoneAfterItsLease(t *testing.T) {
 	d.pool(object{"id": "busy", "connections": []object{{"connectionId": "other"}}, "allocations": shares(t, "carol 100")})
 	orphan := toRoute("alice", "p", "orphan")
 	orphan["leaseMs"] = 1500
-	dies := connect(t, d.nats)
+	dies := brokertest.Connect(t, d.nats)
 	var first routed
 	decode(t, string(request(t, dies, "quota.route", text(t, orphan))), &first)
 	dies.Close()
@@ -126,14 +128,14 @@ func dues(t *testing.T, js jetstream.JetStream, last uint64) (list []time.Time) 
 // other one, where somebody waits for another pool, sees to it that each is let in or
 // refused when it is time; nothing is left of them, and the next one passes at once.
 func TestWaitersOfAKilledDeciderEnd(t *testing.T) {
-	front := start(t, "ingest", "--data-dir", t.TempDir(), "--nats-addr", freeAddr(t), "--http-addr", "127.0.0.1:0", "--sync", "100ms")
+	front := start(t, "ingest", "--data-dir", t.TempDir(), "--nats-addr", brokertest.FreeAddr(t), "--http-addr", "127.0.0.1:0", "--sync", "100ms")
 	decider := func() *process {
 		p := start(t, "decider", "--data-dir", t.TempDir(), "--store-nats-url", front.nats, "--http-addr", "127.0.0.1:0")
 		p.awaitReady()
 		return p
 	}
 	dies, stays := decider(), decider()
-	js := jetStream(t, connect(t, front.nats))
+	js := jetStream(t, brokertest.Connect(t, front.nats))
 	o := operator{stays}
 	o.narrow("p", 1, "c")
 	o.narrow("q", 1, "d")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // rows returns the ids of a list, each with the fields named.
@@ -57,7 +59,7 @@ func TestWhatIsOutsideOfEveryPoolIsFound(t *testing.T) {
 // was refused at its place in the log.
 func TestTheHistoryHasWhatWasRefusedAndWhy(t *testing.T) {
 	o := newOperator(t)
-	js := jetStream(t, connect(t, o.nats))
+	js := jetStream(t, brokertest.Connect(t, o.nats))
 	o.poolOf("team", []string{"c"}, "alice 50")
 	put(t, js, "quota.config.pool.thief", `{"id":"thief","name":"T","provider":"custom","connectionIds":["c"]}`)
 	o.at(put(t, js, "quota.config.plan.c", `{"connectionId":"c","dimensions":7}`))

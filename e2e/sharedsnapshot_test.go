@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // A decider with an empty directory begins from the snapshot that another one stored
@@ -19,7 +21,7 @@ func TestANewDeciderBeginsFromTheBrokersSnapshot(t *testing.T) {
 	decode(t, first.mustCall("POST", "/api/quota/snapshots", ""), &answer)
 	taken := answer.Snapshot
 	first.stderr.await(deadline(t), t, fmt.Sprintf("stored a snapshot in the broker seq=%d ", taken.Seq))
-	js := jetStream(t, connect(t, first.nats))
+	js := jetStream(t, brokertest.Connect(t, first.nats))
 	stream, err := js.Stream(deadline(t), "QUOTA")
 	if err != nil {
 		t.Fatal(err)

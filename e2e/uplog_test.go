@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // An operator who deletes the log's data, or puts back a copy of it, below a
@@ -14,7 +16,7 @@ func TestTheProgramFindsAnotherLog(t *testing.T) {
 	d, dir := dice(t), t.TempDir()
 	log, copied := filepath.Join(dir, "nats"), filepath.Join(t.TempDir(), "copy")
 	p := up(t, dir)
-	nc := connect(t, p.nats)
+	nc := brokertest.Connect(t, p.nats)
 	js := jetStream(t, nc)
 	configure(t, js)
 	kept := traffic(d, "kept-", 30)
@@ -38,7 +40,7 @@ func TestTheProgramFindsAnotherLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	p = up(t, dir)
-	nc = connect(t, p.nats)
+	nc = brokertest.Connect(t, p.nats)
 	configure(t, jetStream(t, nc))
 	p.mustContinue(d, "anew-", nil, true)
 	p.stop()
@@ -56,7 +58,7 @@ func replaceDir(t *testing.T, dir, with string) {
 // ordinary stop and start must not have rebuilt anything.
 func (p *process) mustContinue(d *rand.Rand, prefix string, before []usage, rebuilt bool) {
 	p.t.Helper()
-	nc := connect(p.t, p.nats)
+	nc := brokertest.Connect(p.t, p.nats)
 	defer nc.Close()
 	more := traffic(d, prefix, 50)
 	got := p.at(publish(p.t, jetStream(p.t, nc), more))

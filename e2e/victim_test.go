@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // victim is a running engine that bad input is thrown at, and that has to go on
@@ -25,7 +27,7 @@ type victim struct {
 func newVictim(t *testing.T) *victim {
 	t.Helper()
 	v := &victim{process: up(t, t.TempDir())}
-	v.nc = connect(t, v.nats)
+	v.nc = brokertest.Connect(t, v.nats)
 	v.js = jetStream(t, v.nc)
 	v.at(configure(t, v.js))
 	var err error
