@@ -116,6 +116,7 @@ export type ExplainQuestion =
       connectionId?: string;
       pool?: string;
       model?: string;
+      estimate?: Estimate;
       at?: string;
       seq?: number;
       top?: number;

@@ -54,6 +54,16 @@ describe("addresses", () => {
 });
 
 describe("calls", () => {
+  test("ask why with every part of the question, and for rejected events from the newest on", async () => {
+    const { api, sent } = engine(json({}), json({ rejected: [], total: 0 }));
+    await api.answers.explain({ apiKeyId: "ann", pool: "team", estimate: { tokens: "9007199254740993" }, at: "2026-09-21T14:00:00.000Z", top: 3 });
+    await api.log.rejected({ text: "a&b", before: 7 });
+    expect(sent.map((s) => decodeURIComponent(s.url))).toEqual([
+      "/api/quota/explain?apiKeyId=ann&pool=team&at=2026-09-21T14:00:00.000Z&top=3&estimate.tokens=9007199254740993",
+      "/api/quota/rejected?order=newest&text=a&b&before=7",
+    ]);
+  });
+
   test("read every page", async () => {
     const { api, sent } = engine(
       json({ pools: [{ id: "a" }, { id: "b" }], total: 3 }),

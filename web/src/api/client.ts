@@ -3,10 +3,10 @@
  * what /api/openapi.json says: the engine is tested against that document, and
  * a page that checked it again would be a second, older copy of it.
  */
-import type { Asked, DecisionFilter, DecisionPage, Explanation, ExplainQuestion, Reply, WhatIfQuestion, WhatIfReport } from "./answers";
+import type { Asked, DecisionFilter, DecisionPage, Estimate, Explanation, ExplainQuestion, Reply, WhatIfQuestion, WhatIfReport } from "./answers";
 import { type Call, type Fetch, type Query, newCall, segment } from "./call";
 import type {
-  Change, History, NewPool, NewSettings, Plan, Plans, Pool, PoolPatch, Rejected, SeenConnection, SeenKey,
+  Change, History, NewPool, NewSettings, Plan, Plans, Pool, PoolPatch, RejectedFilter, RejectedPage, SeenConnection, SeenKey,
   Settings, State, Trial, Unit, Usage, Window,
 } from "./types";
 import type { Amount } from "./json";
@@ -123,7 +123,7 @@ const settings = (call: Call) => ({
 });
 
 /** The parameters of a question that is asked with GET: those of the estimate are named estimate.tokens and so on. */
-export function asked({ estimate, ...question }: Asked & { at?: string }): Query {
+export function asked({ estimate, ...question }: (Asked & { at?: string }) | (ExplainQuestion & { estimate?: Estimate })): Query {
   const amounts = Object.entries(estimate ?? {}).map(([unit, amount]) => [`estimate.${unit}`, amount]);
   return { ...question, ...(Object.fromEntries(amounts) as Query) };
 }
@@ -133,7 +133,7 @@ const answers = (call: Call) => ({
   preview: async (question: Asked & { at?: string }) => (await call(`${root}/preview`, { query: asked(question) })) as Reply,
   list: async (filter: DecisionFilter = {}) => (await call(`${root}/decisions`, { query: { ...filter } })) as DecisionPage,
   explain: async (question: ExplainQuestion, signal?: AbortSignal) =>
-    (await call(`${root}/explain`, { query: { ...question }, ...(signal ? { signal } : {}) })) as Explanation,
+    (await call(`${root}/explain`, { query: asked(question), ...(signal ? { signal } : {}) })) as Explanation,
   whatIf: async (question: WhatIfQuestion, signal?: AbortSignal) =>
     (await call(`${root}/whatif`, { method: "POST", body: question, ...(signal ? { signal } : {}) })) as WhatIfReport,
 });
@@ -142,8 +142,9 @@ const log = (call: Call) => ({
   state: async () => (await call(`${root}/state`)) as State,
   changes: async (after = 0, limit = 100) =>
     (await call(`${root}/changes`, { query: { after, limit } })) as { changes: Change[]; next: number | null },
-  rejected: async (limit = 100, offset = 0) =>
-    (await call(`${root}/rejected`, { query: { limit, offset } })) as { rejected: Rejected[]; total: number },
+  /** The newest first. */
+  rejected: async (filter: RejectedFilter = {}, signal?: AbortSignal) =>
+    (await call(`${root}/rejected`, { query: { order: "newest", ...filter }, ...(signal ? { signal } : {}) })) as RejectedPage,
   connections: (query: { pool?: string; pooled?: boolean } = {}) => all<SeenConnection>(call, `${root}/connections`, "connections", query),
   keys: (query: { pool?: string; pooled?: boolean } = {}) => all<SeenKey>(call, `${root}/keys`, "keys", query),
 });

@@ -9,9 +9,11 @@ const busy = new ApiError("busy", "an audit is running", 429, [], 2_000);
 
 test("who is told to come back does so, when told", async () => {
   const call = vi.fn().mockRejectedValueOnce(busy).mockRejectedValueOnce(busy).mockResolvedValue("answer");
-  const answer = patiently(call, new AbortController().signal);
+  const told = vi.fn();
+  const answer = patiently(call, new AbortController().signal, told);
   await vi.advanceTimersByTimeAsync(1_999);
   expect(call).toHaveBeenCalledTimes(1);
+  expect(told).toHaveBeenCalledTimes(1);
   await vi.advanceTimersByTimeAsync(2_001);
   expect(await answer).toBe("answer");
   expect(call).toHaveBeenCalledTimes(3);

@@ -302,6 +302,8 @@ export interface State {
   lastSeq: number;
   lagMs: number;
   counts: Counts;
+  /** The first instant that can be explained; absent when none can, and on the stream. */
+  replayFrom?: string;
 }
 
 export interface Change {
@@ -328,6 +330,22 @@ export interface Rejected {
   /** Base64 of what was sent, or of its beginning. */
   data: string;
   truncated?: true;
+}
+
+export interface RejectedFilter {
+  reason?: Rejection;
+  /** In subject, message, or what was sent. */
+  text?: string;
+  before?: number;
+  limit?: number;
+}
+
+export interface RejectedPage {
+  rejected: Rejected[];
+  /** How many are kept, wanted or not. */
+  total: number;
+  /** The `before` of the next page; absent on the last. A page may be empty and not the last. */
+  next?: number;
 }
 
 /** What one key was blocked for, how often within one second. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Explanation, Judged } from "../api/answers";
-import type { Pool, Settings } from "../api/types";
+import type { Plan, Pool, Settings, Signal } from "../api/types";
 import { allocationOf, capOn, capsBeside, counted, inOrder, parts, type Step, stepOfCap, stepsOf, unexplained } from "./arithmetic";
 
 const pool: Pool = {
@@ -42,13 +42,67 @@ const steps = (e: Explanation): Record<string, Step> =>
 
 test("a block by the fair share, from the limit to the key", () => {
   const all = steps(explained());
-  expect(Object.keys(all)).toEqual(["cap", "limit", "busy", "share", "key"]);
+  expect(Object.keys(all)).toEqual(["cap", "limit", "busy", "share", "key", "rest"]);
   expect(all["cap"]).toMatchObject({ figures: "704 used, cap 900 requests", tone: "good" });
   expect(all["limit"]).toMatchObject({ figures: "1,971 used, of 3,000 requests", says: "Yes: 1,029 requests would be left.", tone: "good", decided: false });
-  expect(all["busy"]).toMatchObject({ figures: "65.7 % of the limit is used; shares count from 50 % of the limit on", says: "Yes: the pool is busy." });
-  expect(all["share"]).toMatchObject({ figures: "3,000 × 20 ÷ 100 = 600 requests", says: "Its weight is 20 of 100." });
+  expect(all["busy"]).toMatchObject({ figures: "1,971 used: 65.7 % of the limit; shares count from 50 % on, 1,500 requests", says: "Yes: the pool is busy." });
+  expect(all["share"]).toMatchObject({ figures: "3,000 × 20 ÷ 100 = 600 requests", says: "The limit × its weight ÷ 100, the sum of all weights." });
   expect(all["key"]).toMatchObject({ figures: "704 used, share 600 requests", tone: "bad", decided: true });
   expect(all["key"]?.says).toBe("No: 104 requests over. Its policy is hard: stops at its fair share while shares count.");
+  expect(all["rest"]).toMatchObject({ figures: "0 requests", says: "Nothing: one of the above leaves it none." });
+});
+
+const plan = (connectionId: string, ...limits: [Judged["unit"], number][]): Plan => ({
+  connectionId, provider: "kimi", poolId: "team", dimensions: limits.map(([unit, limit]) => ({ unit, window: "hourly", limit })), source: "manual", revision: 1, warnings: [],
+});
+const reading = (connectionId: string, usedPercent: number): Signal => ({
+  connectionId, window: "hourly", usedPercent, resetAt: null, observedAt: "", attributed: 0, unattributed: 0, drift: null, signal: "fresh",
+});
+
+describe("a pool of several connections", () => {
+  const plans = [plan("kimi-1", ["requests", 2000]), plan("kimi-2", ["requests", 1000])];
+  const of = (list: Plan[], signals: Signal[] = [], d: Partial<Judged> = {}) => steps(explained({ rules: { pool, plans: list, settings }, signals }, d));
+  test("has the sum of their limits", () => expect(of(plans)["sum"]).toMatchObject({ figures: "2,000 of kimi-1 + 1,000 of kimi-2 = 3,000 requests", tone: "quiet" }));
+  test("one whose plan lacks the dimension counts as the first", () =>
+    expect(of([plan("a", ["requests", 1500]), plan("b", ["tokens", 9])])["sum"]?.figures).toBe("1,500 of a + 1,500 of b = 3,000 requests"));
+  test("a sum that is another one than the engine's is not told", () => expect(of([plan("a", ["requests", 1500]), plan("b", ["requests", 1501])])["sum"]).toBeUndefined());
+  test("more than four are not named", () =>
+    expect(of("abcde".split("").map((id) => plan(id, ["requests", 600])))["sum"]?.figures).toBe("5 connections together: 3,000 requests"));
+  test("what their providers say is weighed by their limits", () =>
+    expect(of(plans, [reading("kimi-1", 90), reading("kimi-2", 30)], { consumedTotal: 100 })["busy"]).toMatchObject({
+      figures: "100 used: 3.3 % of the limit; the providers say 90 % of kimi-1, 30 % of kimi-2: weighed by the limits 70 %; shares count from 50 % on, 1,500 requests",
+      says: "Yes: the pool is busy, by what the provider says.",
+    }));
+  test("where one says nothing, the word of the one that serves is told", () =>
+    expect(of(plans, [reading("kimi-1", 90)], { providerUsed: 90, mode: "generous" })["busy"]?.figures).toContain("; the provider says 90 % of its window; "));
+});
+
+test("exactly at the threshold the pool is busy by its own count", () => {
+  expect(steps(explained({}, { consumedTotal: 1400, heldTotal: 100 }))["busy"]).toMatchObject({ figures: "1,400 used + 100 in flight = 1,500: 50 % of the limit; shares count from 50 % on, 1,500 requests", says: "Yes: the pool is busy." });
+  expect(steps(explained({}, { consumedTotal: 1499.999 }))["busy"]?.says).toBe("Yes: the pool is busy, by what the provider says.");
+});
+
+describe("a fair share", () => {
+  const share = (weights: number[], d: Partial<Judged>) => {
+    const allocations = weights.map((weight, place) => ({ apiKeyId: place === 0 ? "ann" : `k${place}`, weight, policy: "hard" as const }));
+    return steps(explained({ rules: { pool: { ...pool, allocations }, plans: [], settings } }, d))["share"];
+  };
+  test("of weights that sum to less than 100", () =>
+    expect(share([20, 30], { fairShare: 600 })).toMatchObject({ figures: "3,000 × 20 ÷ 100 = 600 requests", says: "The limit × its weight ÷ 100. The weights sum to 50: what lacks to 100 is nobody's share." }));
+  test("of weights that sum to more", () => expect(share([20, 100], { fairShare: 500 })?.figures).toBe("3,000 × 20 ÷ 120 = 500 requests"));
+  test("of weights that are all 0", () =>
+    expect(share([0, 0, 0], { fairShare: 1000 })).toMatchObject({ figures: "3,000 ÷ 3 = 1,000 requests", says: "All weights are 0, so each of 3 has an equal part of the limit." }));
+  test("that does not divide evenly is said to be cut off", () =>
+    expect(share([0, 0, 0], { limit: 1000, fairShare: "333.333" })?.says).toBe("All weights are 0, so each of 3 has an equal part of the limit. What is smaller than the smallest amount is cut off."));
+  test("of everyone else is shared by them", () =>
+    expect(steps(explained({ question: { apiKeyId: "zoe" } }, { fairShare: 300 }))["share"]).toMatchObject({ figures: "3,000 × 10 ÷ 100 = 300 requests", says: "The limit × the weight of everyone else, who share it between them, ÷ 100, the sum of all weights." }));
+});
+
+test("a soft key above its share goes behind, and by how much is said", () => {
+  const e = explained({ question: { apiKeyId: "bob" } }, { fairShare: 600 });
+  expect(steps({ ...e, reply: { ...e.reply, reason: "ok", deprioritize: true, scoreFactor: 0.7 } })["key"]?.says).toBe(
+    "No: 104 requests over. Its policy is soft: goes on above its fair share, but after the others. Its request has its score × 0.7.",
+  );
 });
 
 describe("room for everybody", () => {
@@ -57,11 +111,13 @@ describe("room for everybody", () => {
     expect(limit({ consumedTotal: 1971.5, heldTotal: 20 }, { requests: 5 })).toMatchObject({
       figures: "1,971.5 used + 20 in flight + 5 asked for = 1,996.5, of 3,000 requests", says: "Yes: 1,003.5 requests would be left.",
     }));
-  test("exactly full is full", () => expect(limit({ consumedTotal: 3000 })).toMatchObject({ says: "No: the limit is used up.", tone: "bad" }));
+  test("exactly full is full", () => expect(limit({ consumedTotal: 3000 })).toMatchObject({ says: "No: the limit is used up, by all keys together.", tone: "bad" }));
   test("what just fits has room", () => expect(limit({ consumedTotal: 2995 }, { requests: 5 })).toMatchObject({ tone: "good" }));
   test("what passes the limit does not fit", () =>
     expect(limit({ consumedTotal: 2995 }, { requests: 5.001 })).toMatchObject({ says: "No: the request does not fit into what is left.", tone: "bad" }));
-  test("a request larger than the limit counts as the limit", () => expect(limit({ consumedTotal: 0 }, { requests: 4000 })).toMatchObject({ tone: "good" }));
+  test("a request larger than the limit counts as the limit", () => expect(limit({ consumedTotal: 0 }, { requests: 4000 })).toMatchObject({
+      figures: "0 used + 3,000 asked for = 3,000, of 3,000 requests", says: "Yes: 0 requests would be left. Of the 4,000 requests asked for no more counts than the whole limit.", tone: "good",
+    }));
   test("an unknown limit is said so", () => expect(limit({ limit: null })).toMatchObject({ says: "The limit is not known, so nothing is compared.", tone: "quiet" }));
 });
 
@@ -100,6 +156,13 @@ test("a cap on a window of its own is shown beside the dimensions", () => {
   expect(capsBeside(e)).toHaveLength(1);
   const step = stepOfCap({ ...e, reply: { ...e.reply, reason: "cap-absolute", binding: { unit: "usd", window: "daily" } } }, { ...line, top: [], keys: [] });
   expect(step).toMatchObject({ figures: "$23.481 used, cap $20.00", decided: true, tone: "bad" });
+});
+
+test("a cap that only requests in flight reach is reached", () => {
+  const line = { unit: "usd", window: "daily", from: "2026-09-20T00:00:00.000Z", consumed: 12, found: 12, events: 2, top: [], keys: [] } as const;
+  const e = explained({ consumption: [{ ...line, top: [], keys: [] }] });
+  const step = stepOfCap({ ...e, reply: { ...e.reply, reason: "cap-absolute", binding: { unit: "usd", window: "daily" } } }, { ...line, top: [], keys: [] });
+  expect(step).toMatchObject({ says: "No: with its requests in flight the cap is reached, whatever the policy.", tone: "bad" });
 });
 
 test("an event that leaves the window counts in part", () => {

@@ -5,15 +5,15 @@
  */
 import type { Estimate, ExplainedLine, Explanation, Judged } from "../api/answers";
 import type { Amount } from "../api/json";
-import type { Allocation, Pool, Unit, Window } from "../api/types";
+import type { Allocation, Plan, Pool, Unit, Window } from "../api/types";
 import { exactAmount, exactly } from "../words/amount";
-import { compare, decimal, digits, minus, percentOf, sum } from "../words/decimal";
+import { compare, decimal, digits, minus, percentOf, sum, times } from "../words/decimal";
 import { percentFigure } from "../words/percent";
 import { policyMeaning } from "../words/terms";
 import type { Tone } from "../words/verdict";
 
 export interface Step {
-  readonly id: "limit" | "busy" | "share" | "key" | "cap";
+  readonly id: "pool" | "mode" | "suspended" | "allocation" | "place" | "sum" | "limit" | "busy" | "share" | "key" | "cap" | "rest";
   /** The question that the step answers. */
   readonly asks: string;
   /** "704 used + 0 held = 704, of 600". */
@@ -63,46 +63,102 @@ function added(unit: Unit, used: Amount, held: Amount, asked: Amount): string {
 /** No more of an estimate counts than the whole limit: a large request must be able to run when all is free. */
 const atMost = (asked: Amount, limit: Amount): Amount => (compare(asked, limit) > 0 ? limit : asked);
 
+/** Why less was added than was asked for; "" when it was not. */
+function cutTo(what: string, asked: Amount, unit: Unit, limit: Amount): string {
+  return compare(asked, limit) > 0 ? ` Of the ${exactAmount(asked, unit)} asked for no more counts than the whole ${what}.` : "";
+}
+
 /** Used up, or passed by what is asked for. */
 function passes(have: Amount, asked: Amount, limit: Amount): boolean {
   return compare(have, limit) >= 0 || compare(sum([have, asked]), limit) > 0;
+}
+
+/** The limits of the connections one by one, when they are several; null when they are not known to make up the limit. */
+function limitsOf({ rules }: Explanation, d: Judged): { connectionId: string; limit: Amount }[] | null {
+  const limitOf = (plan: Plan | undefined): Amount => plan?.dimensions.find((has) => has.unit === d.unit && has.window === d.window)?.limit ?? 0;
+  const first = limitOf(rules.plans[0]);
+  // A connection whose own plan lacks the dimension counts with the first one's limit.
+  const all = rules.plans.map((plan) => ({ connectionId: plan.connectionId, limit: compare(limitOf(plan), 0) > 0 ? limitOf(plan) : first }));
+  return d.limit !== null && compare(sum(all.map((one) => one.limit)), d.limit) === 0 ? all : null;
+}
+
+/** As many connections as can be named in a sum. */
+const named = 4;
+
+function sumStep(e: Explanation, d: Judged): Step | null {
+  const all = limitsOf(e, d);
+  if (all === null || all.length < 2) return null;
+  const limit = exactAmount(d.limit, d.unit);
+  const figures = all.length > named ? `${all.length} connections together: ${limit}` : `${all.map((one) => `${exactly(one.limit, d.unit)} of ${one.connectionId}`).join(" + ")} = ${limit}`;
+  return { id: "sum", asks: "How much is there?", figures, says: "The limits of all connections of the pool together.", tone: "quiet", decided: false };
 }
 
 function limitStep(e: Explanation, d: Judged): Step {
   const asks = "Is there room for everybody?";
   const decided = e.reply.reason === "global-saturated" && decidedBy(e, d);
   if (d.limit === null) {
-    return { id: "limit", asks, figures: added(d.unit, d.consumedTotal, d.heldTotal, 0), says: "The limit is not known, so nothing is compared.", tone: "quiet", decided };
+    return { id: "limit", asks, figures: `${added(d.unit, d.consumedTotal, d.heldTotal, 0)} by all keys`, says: "The limit is not known, so nothing is compared.", tone: "quiet", decided };
   }
-  const asked = atMost(estimated(e.question.estimate, d.unit), d.limit);
+  const wanted = estimated(e.question.estimate, d.unit);
+  const asked = atMost(wanted, d.limit);
   const have = sum([d.consumedTotal, d.heldTotal]);
   const full = passes(have, asked, d.limit) || decided;
   const left = minus(d.limit, sum([have, asked]));
   return {
     id: "limit", asks, decided,
     figures: `${added(d.unit, d.consumedTotal, d.heldTotal, asked)}, of ${exactAmount(d.limit, d.unit)}`,
-    says: full ? fullBecause(d, have) : `Yes: ${exactAmount(left, d.unit)} would be left.`,
+    says: (full ? fullBecause(d, have) : `Yes: ${exactAmount(left, d.unit)} would be left.`) + cutTo("limit", wanted, d.unit, d.limit),
     tone: full ? "bad" : "good",
   };
 }
 
 function fullBecause(d: Judged, have: string): string {
-  if (d.limit !== null && compare(have, d.limit) >= 0) return "No: the limit is used up.";
+  if (d.limit !== null && compare(have, d.limit) >= 0) return "No: the limit is used up, by all keys together.";
   if (d.providerUsed !== null && compare(d.providerUsed, 100) >= 0) return `No: the provider says that ${percentFigure(d.providerUsed)} of its window is used.`;
   return "No: the request does not fit into what is left.";
 }
 
+/** Whether the pool's own count, and not a provider, makes shares count. */
+function ownCountIsBusy({ rules }: Explanation, d: Judged): boolean {
+  const { value } = rules.settings.saturationThreshold;
+  return d.limit !== null && compare(sum([d.consumedTotal, d.heldTotal]), times(d.limit, value)) >= 0;
+}
+
+/** What the providers of all connections say of the limit together: their readings, weighed by the limits. null when one says nothing. */
+function saidByProviders(e: Explanation, d: Judged): { figures: string; percent: string } | null {
+  const limits = limitsOf(e, d);
+  const said = limits?.map(({ connectionId, limit }) => {
+    const of = e.signals.find((s) => s.connectionId === connectionId && s.window === d.window && s.scope === undefined && s.signal === "fresh");
+    return { connectionId, limit, used: of?.usedPercent ?? null };
+  });
+  if (!said?.length || said.some((one) => one.used === null)) return null;
+  const percent = percentOf(sum(said.map((one) => times(one.limit, one.used ?? 0))), times(d.limit ?? 0, 100), 4) ?? "0";
+  const each = said.map((one) => `${percentFigure(one.used ?? 0)} of ${one.connectionId}`).join(", ");
+  return { percent, figures: said.length === 1 ? `the provider says ${percentFigure(percent)} of its window` : `the providers say ${each}: weighed by the limits ${percentFigure(percent)}` };
+}
+
+function providerFigures(e: Explanation, d: Judged): string {
+  if (d.unit === "percent") return ""; // what is used is the provider's word already
+  const said = saidByProviders(e, d);
+  if (said) return said.figures;
+  return d.providerUsed === null ? "" : `the provider says ${percentFigure(d.providerUsed)} of its window`;
+}
+
 function busyStep(e: Explanation, d: Judged): Step {
-  const asks = "Do shares count?";
-  const threshold = percentFigure(percentOf(e.rules.settings.saturationThreshold.value, 1, 4) ?? "0");
-  const used = d.limit === null ? null : percentOf(sum([d.consumedTotal, d.heldTotal]), d.limit, 4);
-  const figures = [used === null ? "limit not known" : `${percentFigure(used)} of the limit is used`];
-  if (d.providerUsed !== null) figures.push(`the provider says ${percentFigure(d.providerUsed)} of its window`);
-  if (e.rules.pool?.rule !== "guarantee") figures.push(`shares count from ${threshold} of the limit on`);
+  const asks = "Do shares count yet?";
+  const part = e.rules.settings.saturationThreshold.value;
+  const threshold = percentFigure(times(part, 100));
+  if (d.limit === null) {
+    return { id: "busy", asks, figures: `the limit is not known; shares count from ${threshold} of a limit on`, says: "No: a share of nobody knows what is none.", tone: "quiet", decided: false };
+  }
+  const used = percentOf(sum([d.consumedTotal, d.heldTotal]), d.limit, 5) ?? "0";
+  const own = `${added(d.unit, d.consumedTotal, d.heldTotal, 0)}: ${percentFigure(used)} of the limit`;
+  const from = `shares count from ${threshold} on, ${exactAmount(times(d.limit, part), d.unit)}`;
   const strict = d.mode === "strict";
+  const why = strict && !ownCountIsBusy(e, d) ? ", by what the provider says" : "";
   return {
-    id: "busy", asks, figures: figures.join("; "), decided: false,
-    says: strict ? "Yes: the pool is busy." : "No: there is room, so keys may use more than their share.",
+    id: "busy", asks, figures: [own, providerFigures(e, d), from].filter(Boolean).join("; "), decided: false,
+    says: strict ? `Yes: the pool is busy${why}.` : "No: there is room, so keys may use more than their share.",
     tone: strict ? "warn" : "good",
   };
 }
@@ -111,12 +167,23 @@ function shareStep(e: Explanation, d: Judged): Step | null {
   const { pool } = e.rules;
   const allocation = allocationOf(pool, e.question.apiKeyId);
   if (!pool || !allocation || d.fairShare === null || d.limit === null) return null;
+  const all = parts(pool);
   const equal = compare(sum(pool.allocations.map((a) => a.weight)), 0) === 0;
-  const figures = equal
-    ? `${exactly(d.limit, d.unit)} in ${pool.allocations.length} equal parts = ${exactAmount(d.fairShare, d.unit)}`
-    : `${exactly(d.limit, d.unit)} × ${allocation.weight} ÷ ${parts(pool)} = ${exactAmount(d.fairShare, d.unit)}`;
-  const whose = allocation.apiKeyId === "*" ? "Keys without a share of their own have one between them." : `Its weight is ${allocation.weight} of ${parts(pool)}.`;
-  return { id: "share", asks: "What is its fair share?", figures, says: whose, tone: "quiet", decided: false };
+  const n = pool.allocations.length;
+  const figures = equal ? `${exactly(d.limit, d.unit)} ÷ ${n} = ${exactAmount(d.fairShare, d.unit)}` : `${exactly(d.limit, d.unit)} × ${allocation.weight} ÷ ${all} = ${exactAmount(d.fairShare, d.unit)}`;
+  const even = compare(times(d.fairShare, equal ? n : all), times(d.limit, equal ? 1 : allocation.weight)) === 0;
+  return {
+    id: "share", asks: "What is its fair share?", figures, tone: "quiet", decided: false,
+    says: [equal ? `All weights are 0, so each of ${n} has an equal part of the limit.` : weighed(pool, allocation, all), !even && "What is smaller than the smallest amount is cut off."].filter(Boolean).join(" "),
+  };
+}
+
+/** "The limit × its weight ÷ the sum of all weights." */
+function weighed(pool: Pool, allocation: Allocation, all: string): string {
+  const weights = sum(pool.allocations.map((a) => a.weight));
+  const whose = allocation.apiKeyId === "*" ? "the weight of everyone else, who share it between them," : "its weight";
+  const lacks = compare(weights, 100) < 0 ? ` The weights sum to ${weights}: what lacks to 100 is nobody's share.` : "";
+  return `The limit × ${whose} ÷ ${lacks ? all : `${all}, the sum of all weights`}.${lacks}`;
 }
 
 function keyStep(e: Explanation, d: Judged): Step | null {
@@ -128,14 +195,26 @@ function keyStep(e: Explanation, d: Judged): Step | null {
   return {
     id: "key", asks: "Is it within its share?", decided,
     figures: `${added(d.unit, d.consumed, d.held, 0)}, share ${exactAmount(d.fairShare, d.unit)}`,
-    says: over ? overSays(minus(have, d.fairShare), d, allocation) : `Yes: ${exactAmount(minus(d.fairShare, have), d.unit)} of its share are left.`,
+    says: over ? overSays(minus(have, d.fairShare), e, d, allocation) : `Yes: ${exactAmount(minus(d.fairShare, have), d.unit)} of its share are left.`,
     tone: !over ? "good" : decided ? "bad" : "warn",
   };
 }
 
-function overSays(by: string, d: Judged, allocation: Allocation): string {
+function overSays(by: string, { reply }: Explanation, d: Judged, allocation: Allocation): string {
   const over = `No: ${exactAmount(by, d.unit)} over.`;
-  return d.mode === "strict" ? `${over} Its policy is ${policyMeaning(allocation.policy)}.` : `${over} That is lent while shares do not count.`;
+  if (d.mode !== "strict") return `${over} That is lent while shares do not count.`;
+  const behind = reply.deprioritize ? ` Its request has its score × ${reply.scoreFactor}.` : "";
+  return `${over} Its policy is ${policyMeaning(allocation.policy)}.${behind}`;
+}
+
+/** What the engine says is left for the key: nobody has to work that out. */
+function restStep(d: Judged): Step | null {
+  if (d.remaining === null) return null;
+  const none = compare(d.remaining, 0) === 0;
+  return {
+    id: "rest", asks: "How much may it still use?", figures: exactAmount(d.remaining, d.unit), decided: false, tone: "quiet",
+    says: none ? "Nothing: one of the above leaves it none." : "The least that one of the above leaves it.",
+  };
 }
 
 /** The cap on a line, if the key has one: for one model, for this window, or for every window of the unit. */
@@ -153,34 +232,36 @@ export function capOn(pool: Pool | null, apiKeyId: string, line: Line): Amount |
 function capStep(e: Explanation, line: Line, used: Amount, held: Amount): Step | null {
   const cap = capOn(e.rules.pool, e.question.apiKeyId, line);
   if (cap === null) return null;
-  const asked = atMost(estimated(e.question.estimate, line.unit), cap);
+  const wanted = estimated(e.question.estimate, line.unit);
+  const asked = atMost(wanted, cap);
   const decided = (e.reply.reason === "cap-absolute" || e.reply.reason === "model-cap") && decidedBy(e, line);
-  const full = decided || passes(sum([used, held]), asked, cap);
+  const full = passes(sum([used, held]), asked, cap);
   const left = minus(cap, sum([used, held, asked]));
+  const says = full ? "No: the cap is reached, whatever the policy." : decided ? "No: with its requests in flight the cap is reached, whatever the policy." : `Yes: ${exactAmount(left, line.unit)} would be left.`;
   return {
     id: "cap", asks: line.model === undefined ? "Is it below its own cap?" : `Is it below its cap for ${line.model}?`, decided,
     figures: `${added(line.unit, used, held, asked)}, cap ${exactAmount(cap, line.unit)}`,
-    says: full ? "No: the cap is reached, whatever the policy." : `Yes: ${exactAmount(left, line.unit)} would be left.`,
-    tone: full ? "bad" : "good",
+    says: says + cutTo("cap", wanted, line.unit, cap),
+    tone: full || decided ? "bad" : "good",
   };
 }
 
 /** The steps of one dimension, in the order in which they are looked at. */
 export function stepsOf(e: Explanation, d: Judged): Step[] {
-  const steps = [capStep(e, { unit: d.unit, window: d.window }, d.consumed, d.held), limitStep(e, d), busyStep(e, d), shareStep(e, d), keyStep(e, d)];
+  const steps = [capStep(e, { unit: d.unit, window: d.window }, d.consumed, d.held), sumStep(e, d), limitStep(e, d), busyStep(e, d), shareStep(e, d), keyStep(e, d), restStep(d)];
   return steps.filter((step) => step !== null);
 }
 
 /** The step of a cap that is on no dimension of the plan. */
 export function stepOfCap(e: Explanation, line: ExplainedLine): Step | null {
-  return capStep(e, named(line), line.consumed ?? line.found, 0);
+  return capStep(e, lineOf(line), line.consumed ?? line.found, 0);
 }
 
-const named = ({ unit, window, model }: Line): Line => ({ unit, window, ...(model === undefined ? {} : { model }) });
+const lineOf = ({ unit, window, model }: Line): Line => ({ unit, window, ...(model === undefined ? {} : { model }) });
 
 /** The lines of caps that no dimension shows. */
 export function capsBeside({ reply, consumption }: Explanation): ExplainedLine[] {
-  return consumption.filter((line) => !(reply.dimensions ?? []).some((d) => same(d, named(line))));
+  return consumption.filter((line) => !(reply.dimensions ?? []).some((d) => same(d, lineOf(line))));
 }
 
 /** The dimensions, the one that decided first. */

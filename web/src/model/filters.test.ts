@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { Rejected } from "../api/types";
-import { decisionFilter, merged, narrowed, withFilter } from "./filters";
+import { decisionFilter, merged, rejectedFilter, withFilter } from "./filters";
 
 const now = Date.parse("2026-09-21T14:00:00Z");
 
@@ -21,11 +20,7 @@ test("rows that come again are the newer ones, and there once", () => {
   expect(merged([row("c", 1), row("b", 2)], [row("b", 1), row("a", 1)], ({ id }) => id)).toEqual([row("c", 1), row("b", 2), row("a", 1)]);
 });
 
-test("rejected events are narrowed by reason and text", () => {
-  const row = (reason: Rejected["reason"], subject: string, message: string): Rejected => ({ seq: 1, index: 0, subject, reason, message, time: "", headers: {}, data: "" });
-  const rows = [row("invalid", "quota.events.kimi", "apiKeyId is missing"), row("undecodable", "quota.events.glm", "is no JSON")];
-  expect(narrowed(rows, {})).toEqual(rows);
-  expect(narrowed(rows, { reason: "undecodable" })).toEqual([rows[1]]);
-  expect(narrowed(rows, { text: " APIKEYID " })).toEqual([rows[0]]);
-  expect(narrowed(rows, { text: "glm", reason: "invalid" })).toEqual([]);
+test("the address becomes a question for rejected events", () => {
+  expect(rejectedFilter({ reason: "undecodable", text: " ann " })).toEqual({ reason: "undecodable", text: "ann" });
+  expect(rejectedFilter({ reason: "ugly", text: " ", x: "y" })).toEqual({});
 });

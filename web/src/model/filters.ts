@@ -1,6 +1,6 @@
 /** What a list is narrowed to. It stands in the address, so that a narrowed list can be kept and sent. */
 import type { DecisionFilter } from "../api/answers";
-import type { Reason, Rejected, Rejection } from "../api/types";
+import type { Reason, RejectedFilter, Rejection } from "../api/types";
 import { day, hour } from "../words/time";
 
 export type Filters = Readonly<Record<string, string>>;
@@ -47,9 +47,8 @@ export const rejections: readonly Rejection[] = [
   "undecodable", "invalid", "id-conflict", "overflow", "unknown-subject", "ttl-not-allowed", "config-unmarked", "config-invalid",
 ];
 
-/** The rejected events that are meant: of a reason, and with a text in subject or message, whatever its case. */
-export function narrowed(rows: readonly Rejected[], { reason = "", text = "" }: Filters): Rejected[] {
-  const wanted = text.trim().toLowerCase();
-  const has = (row: Rejected): boolean => `${row.subject}\n${row.message}`.toLowerCase().includes(wanted);
-  return rows.filter((row) => (reason === "" || row.reason === reason) && has(row));
+/** The question to the API for rejected events. */
+export function rejectedFilter({ reason: name, text = "" }: Filters): RejectedFilter {
+  const reason = oneOf(rejections, name);
+  return { ...(reason ? { reason } : {}), ...(text.trim() ? { text: text.trim() } : {}) };
 }

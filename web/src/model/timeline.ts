@@ -1,6 +1,7 @@
 /** The stretch of history that a slider runs over, and what happened on it. */
-import type { ExplainQuestion, RecordedDecision } from "../api/answers";
+import type { Asked, Estimate, ExplainQuestion, RecordedDecision } from "../api/answers";
 import { day, hour, instant, second } from "../words/time";
+import { units } from "../words/units";
 
 export interface Stretch {
   readonly from: number;
@@ -9,21 +10,45 @@ export interface Stretch {
   readonly step: number;
 }
 
-export const lengths: Readonly<Record<string, number>> = { hour, "6h": 6 * hour, day, week: 7 * day, fortnight: 14 * day };
+const lengths: Readonly<Record<string, number>> = { hour, "6h": 6 * hour, day, week: 7 * day, fortnight: 14 * day };
+
+/** The name of the length that is all there is. */
+export const whole = "all";
 
 /** How many steps a slider has at most: more than any screen has points for it. */
 const steps = 3_600;
 
-/** A stretch of so many milliseconds that has the instant: up to now if it can, else around it. */
-export function stretchOf(at: number, now: number, ms: number): Stretch {
+/**
+ * How far a slider may reach, each length by its name: those that are shorter than the
+ * history, and all of it. since is where that begins, null when nobody knows.
+ */
+export function lengthsOf(since: number | null, now: number): Readonly<Record<string, number>> {
+  if (since === null) return lengths;
+  const all = Math.max(second, now - since);
+  return { ...Object.fromEntries(Object.entries(lengths).filter(([, ms]) => ms < all)), [whole]: all };
+}
+
+/**
+ * A stretch of so many milliseconds that has the instant: up to now if it can, else
+ * around it. It has nothing from before the history begins.
+ */
+export function stretchOf(at: number, now: number, ms: number, since: number | null = null): Stretch {
   const to = at > now - ms ? Math.max(at, now) : at + ms / 2;
-  return { from: to - ms, to, step: Math.max(second, Math.floor(ms / steps)) };
+  const from = Math.min(to - second, Math.max(to - ms, since ?? -Infinity));
+  return { from, to, step: Math.max(second, Math.floor((to - from) / steps)) };
 }
 
 /** The shortest length, from the usual one on, that reaches back to the instant; the longest when none does. */
-export function lengthFor(at: number, now: number): string {
-  const usual = Object.entries(lengths).slice(1);
-  return usual.find(([, ms]) => now - at < ms)?.[0] ?? "fortnight";
+export function lengthFor(at: number, now: number, since: number | null = null): string {
+  const all = Object.entries(lengthsOf(since, now));
+  const usual = all.filter(([name]) => name !== "hour");
+  return (usual.find(([, ms]) => now - at < ms) ?? usual.at(-1) ?? all[0])?.[0] ?? whole;
+}
+
+/** Why an instant cannot be asked about; "" when it can. */
+export function outside(at: number, now: number, since: number | null): "" | "early" | "late" {
+  if (since !== null && at < since) return "early";
+  return at > now ? "late" : "";
 }
 
 export interface Cell {
@@ -68,12 +93,27 @@ export function questionOf(query: Readonly<Record<string, string>>, now: number)
   const { decision, key, connection, pool, model, at } = query;
   if (decision) return { decisionId: decision };
   if (!key || !(connection || pool)) return null;
+  const estimate = estimateOf(query);
   return {
     apiKeyId: key,
     ...(connection ? { connectionId: connection } : { pool: pool as string }),
     ...(model ? { model } : {}),
+    ...(Object.keys(estimate).length > 0 ? { estimate } : {}),
     at: new Date(instantOf(at) ?? now).toISOString(),
   };
+}
+
+/** What the request would use, as it was typed: the engine judges that. */
+export function estimateOf(query: Readonly<Record<string, string>>): Estimate {
+  const typed = units.map((unit) => [unit, query[unit]?.trim() ?? ""] as const);
+  return Object.fromEntries(typed.filter(([, amount]) => amount !== ""));
+}
+
+/** What a form shows of a question: each part under the name that it has in an address. */
+export function namedBy({ apiKeyId, connectionId, pool, model, estimate = {} }: Asked): Record<string, string> {
+  const amounts = Object.entries(estimate).map(([unit, amount]) => [unit, String(amount)] as const);
+  const all = { key: apiKeyId, connection: connectionId, pool: connectionId ? undefined : pool, model, ...Object.fromEntries(amounts) };
+  return Object.fromEntries(Object.entries(all).filter((part): part is [string, string] => !!part[1]));
 }
 
 /** The instant that an address or a field names; null for none. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compare, cut, decimal, digits, grouped, minus, percentOf, sum } from "./decimal";
+import { compare, cut, decimal, digits, grouped, minus, percentOf, sum, times } from "./decimal";
 
 describe("digits", () => {
   test.each([
@@ -36,3 +36,6 @@ test.each([
 test.each([
   ["0", "0"], ["999", "999"], ["1000", "1,000"], ["1234567.1234567", "1,234,567.1234567"], ["100000", "100,000"],
 ])("%s is grouped as %s", (text, want) => expect(grouped(text)).toBe(want));
+
+test.each([[3000, 0.5, "1500"], ["0.1", "0.2", "0.02"], ["-1.5", 4, "-6"], ["9007199254740993", "10.01", "90162064539957339.93"], [7, 0, "0"]])("%s times %s is %s", (a, b, want) =>
+  expect(times(a, b)).toBe(want));

@@ -43,6 +43,12 @@ export function minus(a: Amount, b: Amount): string {
   return digits({ units: x - y, scale });
 }
 
+/** a × b. */
+export function times(a: Amount, b: Amount): string {
+  const [x, y] = [decimal(a), decimal(b)];
+  return digits({ units: x.units * y.units, scale: x.scale + y.scale });
+}
+
 /** The sum of all, "0" of none. */
 export function sum(amounts: readonly Amount[]): string {
   return digits(

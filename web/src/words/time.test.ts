@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { nbsp } from "./amount";
-import { about, axisInstant, clock, duration, exactMoment, fullInstant, instant, moment, relative, until } from "./time";
+import { about, axisInstant, clock, duration, exactMoment, fullInstant, instant, moment, relative, until, zoneName } from "./time";
 
 const plain = (text: string): string => text.replaceAll(nbsp, " ");
 
@@ -54,3 +54,6 @@ test("an axis names hours, or days when it is long", () => {
   const at = Date.parse("2026-09-21T14:05:00Z");
   expect([axisInstant(at, 172_800_000, "UTC"), axisInstant(at, 172_800_001, "UTC")]).toEqual(["14:05", "21 Sept"]);
 });
+
+test("a zone has the name of that time of the year", () =>
+  expect([zoneName(Date.parse("2026-01-21T14:00:00Z"), "Europe/Berlin"), zoneName(Date.parse("2026-07-21T14:00:00Z"), "Europe/Berlin"), zoneName(0, "UTC")]).toEqual(["CET", "CEST", "UTC"]));

@@ -116,6 +116,12 @@ export function fullInstant(at: number): string {
   return `${date}, ${new Date(at).toISOString().slice(11, 23)} UTC`;
 }
 
+/** What the zone of the reader is called at an instant: "UTC", "CET", "GMT+5:30". */
+export function zoneName(at: number, zone?: Zone): string {
+  const parts = formatter(locale, zone, { timeZoneName: "short" }).formatToParts(at);
+  return parts.find((part) => part.type === "timeZoneName")?.value ?? "";
+}
+
 /** "in 2 h 10 min (16:15)": how long from now, and when. */
 export function until(at: number, now: number, zone?: Zone): string {
   return `${relative(at, now)} (${moment(at, now, zone)})`;

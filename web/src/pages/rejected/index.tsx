@@ -3,8 +3,8 @@ import { Page } from "../../app/page";
 import type { PageProps } from "../../app/pages";
 import { go } from "../../app/route";
 import type { Api } from "../../api/client";
-import type { Rejected } from "../../api/types";
-import { narrowed, rejections, withFilter } from "../../model/filters";
+import type { Rejected, RejectedFilter } from "../../api/types";
+import { rejectedFilter, rejections, withFilter } from "../../model/filters";
 import { Button } from "../../parts/button";
 import { Empty } from "../../parts/empty";
 import { FilterBar, FilterSelect, FilterText } from "../../parts/filters";
@@ -13,28 +13,38 @@ import { Waiting } from "../../parts/waiting";
 import { useAnswer } from "../../state/answer";
 import { useSession } from "../../state/session";
 import { count } from "../../words/amount";
+import { grouped } from "../../words/decimal";
 import { rejectionMeaning } from "../../words/terms";
 import { RejectedEvent } from "./event";
 import "./rejected.css";
 
+/** How many are shown at first, and how many more at a time. */
 const pageSize = 200;
+
+/** How often the engine is asked for that: it looks at a thousand events at a time. */
+const looks = 20;
 
 interface Newest {
   readonly rows: readonly Rejected[];
   readonly total: number;
+  /** There are older ones that nobody looked at yet. */
+  readonly more: boolean;
 }
 
-/** The newest so many. The API has the oldest first, and its answer says how many there are: so it is asked from the end. */
-async function newest(api: Api, most: number): Promise<Newest> {
-  const { total } = await api.log.rejected(1, 0);
+/** The newest that the filters want, in so many looks. Where a filter leaves much out a page has few rows, and is not the last. */
+async function newest(api: Api, filter: RejectedFilter, rounds: number, signal: AbortSignal): Promise<Newest> {
+  const most = rounds * pageSize;
   const rows: Rejected[] = [];
-  for (let offset = Math.max(0, total - most); offset < total; ) {
-    const page = await api.log.rejected(Math.min(1000, total - offset), offset);
+  let before: number | undefined;
+  let total = 0;
+  for (let look = 0; look < rounds * looks && rows.length < most; look++) {
+    const page = await api.log.rejected({ ...filter, limit: Math.min(1000, most - rows.length), ...(before === undefined ? {} : { before }) }, signal);
     rows.push(...page.rejected);
-    if (page.rejected.length === 0) break; // the log forgot some meanwhile
-    offset += page.rejected.length;
+    total = page.total;
+    before = page.next;
+    if (before === undefined) break;
   }
-  return { rows: rows.reverse(), total };
+  return { rows, total, more: before !== undefined };
 }
 
 /** What was sent and could not be counted: nobody's usage has it. */
@@ -42,10 +52,13 @@ export function RejectedPage({ query }: PageProps) {
   const { api, store } = useSession();
   const engine = store.engine.value;
   const counted = "counts" in engine ? engine.counts.rejected : 0;
-  const [most, setMost] = useState(pageSize);
+  const filter = rejectedFilter(query);
+  const asked = JSON.stringify(filter);
+  const [rounds, setRounds] = useState({ asked, n: 1 });
+  const n = rounds.asked === asked ? rounds.n : 1;
   const settled = useSettled(counted);
-  const { answer, error, busy } = useAnswer(() => newest(api, most), `${most} ${settled}`);
-  const shown = answer && narrowed(answer.rows, query);
+  const { answer, error, busy } = useAnswer((signal) => newest(api, filter, n, signal), `${asked} ${n} ${settled}`);
+  const found = answer?.rows ?? [];
   return (
     <Page title="Rejected events" lead="What was sent and could not be counted. Nobody's usage has it: who sent it should mend it, and send it again.">
       <FilterBar label="Which rejected events">
@@ -55,27 +68,27 @@ export function RejectedPage({ query }: PageProps) {
           onChange={(reason) => go("rejected", "", withFilter(query, "reason", reason))}
           options={[{ value: "", text: "anything" }, ...rejections.map((reason) => ({ value: reason, text: rejectionMeaning(reason) }))]}
         />
-        <FilterText label="With the text" placeholder="in subject or message" value={query["text"] ?? ""} onChange={(text) => go("rejected", "", withFilter(query, "text", text))} />
+        <FilterText label="With the text" placeholder="in what was sent or said" value={query["text"] ?? ""} onChange={(text) => go("rejected", "", withFilter(query, "text", text))} />
       </FilterBar>
       {error && <ErrorNotice title="The rejected events could not be read" error={error} />}
       {!answer && busy && <Waiting label="The rejected events are being read" cards={1} />}
-      {answer && shown?.length === 0 && <NoneFound all={answer.total} />}
-      {answer && shown && shown.length > 0 && (
-        <>
-          <ul class="rejected-list">
-            {shown.map((row) => (
-              <RejectedEvent key={`${row.seq}/${row.index}`} of={row} />
-            ))}
-          </ul>
-          <p class="faint" role="status">
-            {`${count(shown.length, "event")} shown, the newest first; ${count(answer.total, "is", "are")} kept`}
-          </p>
-        </>
+      {answer && !error && found.length === 0 && <NoneFound all={answer.total} more={answer.more} />}
+      {found.length > 0 && !error && (
+        <ul class="rejected-list" aria-busy={busy}>
+          {found.map((row) => (
+            <RejectedEvent key={`${row.seq}/${row.index}`} of={row} />
+          ))}
+        </ul>
       )}
-      {answer && answer.rows.length < answer.total && (
+      {answer && !error && answer.total > 0 && (
+        <p class="faint" role="status">
+          {`${count(found.length, "event")} shown, the newest first, of ${grouped(String(answer.total))} that ${answer.total === 1 ? "is" : "are"} kept.`}
+        </p>
+      )}
+      {answer?.more && !error && (
         <div>
-          <Button busy={busy} onClick={() => setMost(most + 1000)}>
-            Show older ones
+          <Button busy={busy} onClick={() => setRounds({ asked, n: n + 1 })}>
+            {found.length > 0 ? "Show older ones" : "Look further back"}
           </Button>
         </div>
       )}
@@ -93,10 +106,11 @@ function useSettled(n: number): number {
   return settled;
 }
 
-function NoneFound({ all }: { all: number }) {
+function NoneFound({ all, more }: { all: number; more: boolean }) {
+  const none = more ? "None of the newest rejected events is as the filters say. Older ones may be." : "No rejected event is as the filters say.";
   return (
     <Empty title={all === 0 ? "Nothing was rejected" : "None like that"}>
-      <p>{all === 0 ? "Every event that was sent could be counted. What cannot be is listed here, without a reload." : "No rejected event among those shown is as the filters say."}</p>
+      <p>{all === 0 ? "Every event that was sent could be counted. What cannot be is listed here, without a reload." : none}</p>
     </Empty>
   );
 }

@@ -1,6 +1,7 @@
 import type { ExplainedEvent, ExplainedLine, Explanation } from "../../api/answers";
 import type { Unit } from "../../api/types";
 import { allocationOf, counted, unexplained } from "../../model/arithmetic";
+import { bucketsOf } from "../../model/buckets";
 import { Button } from "../../parts/button";
 import { When } from "../../parts/figures";
 import { Notice } from "../../parts/notice";
@@ -9,6 +10,7 @@ import { count, exactAmount, exactly } from "../../words/amount";
 import { compare } from "../../words/decimal";
 import { percentFigure } from "../../words/percent";
 import { dimensionName, dimensionTitle } from "../../words/terms";
+import { duration, instant } from "../../words/time";
 
 /** The events that the consumption consists of, line by line. */
 export function Consumption({ of: e, onMore }: { of: Explanation; onMore: (() => void) | null }) {
@@ -39,6 +41,7 @@ function Line({ of: line, e, onMore }: { of: ExplainedLine; e: Explanation; onMo
         <When at={line.from} as="clock" />
         {`: ${count(line.events, "event")} found, which ${line.events === 1 ? "counts" : "together count"} ${exactAmount(line.found, line.unit)}.`}
       </p>
+      <Window of={line} at={instant(e.reply.asOf.time)} />
       {compare(rest, 0) > 0 && <Notice tone="warn" title={`The log does not have the events of ${exactAmount(rest, line.unit)} any more`} />}
       {line.top.length > 0 && <Table caption={`Events of ${dimensionName(line)}, the heaviest first`} columns={columns(line)} rows={line.top} rowKey={(event) => `${event.seq}/${event.index}`} />}
       {line.top.length < line.events && (
@@ -52,22 +55,40 @@ function Line({ of: line, e, onMore }: { of: ExplainedLine; e: Explanation; onMo
   );
 }
 
-/** A provider that counts in percent does not say what one request took of it. */
-function partOf(event: ExplainedEvent): string {
+/** What of the window counts in full, and what in part. */
+function Window({ of: line, at }: { of: ExplainedLine; at: number }) {
+  const buckets = bucketsOf(line, at);
+  if (!buckets) return line.unit === "percent" ? <p class="soft">The provider says how much of its window is used. That is split among the keys by what they used since the window began.</p> : null;
+  const full = new Date(buckets.full).toISOString();
+  return (
+    <p class="soft">
+      {"What was used since "}
+      <When at={full} as="clock" />
+      {" counts in full. What was used between "}
+      <When at={line.from} as="clock" />
+      {" and then is leaving the window little by little: "}
+      {buckets.left === buckets.width ? "it counts in full still." : `${duration(buckets.left)} of ${duration(buckets.width)} of that time are still within it, so ${percentFigure(buckets.percent)} of it counts.`}
+    </p>
+  );
+}
+
+/** How much of an event's cost counts. A provider that counts in percent does not say what one request took of it. */
+function partOf(event: ExplainedEvent) {
   const part = counted(event.cost, event.weight);
-  return part === null ? "" : `${percentFigure(part)} of its cost`;
+  return part === null ? <span class="faint">split</span> : percentFigure(part);
 }
 
 /** Of what the provider counts no event has a cost: its part is what was split. */
 function costOf(event: ExplainedEvent, unit: Unit) {
-  return unit === "percent" && compare(event.cost, 0) === 0 ? <span class="faint">a part</span> : exactly(event.cost, unit);
+  return unit === "percent" && compare(event.cost, 0) === 0 ? <span class="faint">not said</span> : exactly(event.cost, unit);
 }
 
 function columns({ unit }: ExplainedLine): readonly Column<ExplainedEvent>[] {
   return [
     { id: "time", title: "Time", cell: (event) => <When at={event.time} as="clock" /> },
-    { id: "weight", title: "Counts", right: true, compare: (a, b) => compare(a.weight, b.weight), cell: (event) => <span title={partOf(event)}>{exactly(event.weight, unit)}</span> },
     { id: "cost", title: "Cost", right: true, compare: (a, b) => compare(a.cost, b.cost), cell: (event) => costOf(event, unit) },
+    { id: "part", title: "Of it counts", right: true, cell: partOf },
+    { id: "weight", title: "Counts", right: true, compare: (a, b) => compare(a.weight, b.weight), cell: (event) => exactly(event.weight, unit) },
     { id: "key", title: "Key", cell: (event) => <span class="break">{event.apiKeyId}</span> },
     { id: "connection", title: "Connection", cell: (event) => <span class="break">{event.connectionId}</span> },
     { id: "model", title: "Model", cell: (event) => event.model ?? <span class="faint">not said</span> },
@@ -81,15 +102,16 @@ function columns({ unit }: ExplainedLine): readonly Column<ExplainedEvent>[] {
 function ByKey({ of: line, asking }: { of: ExplainedLine; asking: string }) {
   if (line.keys.length === 0) return null;
   return (
-    <dl class="by-key" aria-label={`Who used how much of ${dimensionName(line)}`}>
-      {line.keys.map((key) => (
-        <div key={key.apiKeyId} class={key.apiKeyId === asking ? "asking" : undefined}>
-          <dt class="break">{key.apiKeyId}</dt>
-          <dd>
-            {exactAmount(key.consumed, line.unit)}
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <>
+      <h4 class="by-key-title">Who used how much</h4>
+      <dl class="by-key">
+        {line.keys.map((key) => (
+          <div key={key.apiKeyId} class={key.apiKeyId === asking ? "asking" : undefined}>
+            <dt>{key.apiKeyId}</dt>
+            <dd>{exactAmount(key.consumed, line.unit)}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
   );
 }

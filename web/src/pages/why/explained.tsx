@@ -1,15 +1,13 @@
-import { href } from "../../app/route";
 import type { Explanation } from "../../api/answers";
 import { capsBeside, decidedBy, inOrder, type Step, stepOfCap, stepsOf } from "../../model/arithmetic";
+import { beforeAll } from "../../model/gates";
 import { Notice } from "../../parts/notice";
 import { Tag } from "../../parts/tag";
-import { When } from "../../parts/figures";
-import { useSession } from "../../state/session";
-import { answered } from "../../words/reply";
-import { degradedReason, dimensionTitle, endsByItself, reasonLong } from "../../words/terms";
+import { dimensionTitle } from "../../words/terms";
 import type { Tone } from "../../words/verdict";
 import { Consumption } from "./consumption";
 import { Sources } from "./sources";
+import { Verdict } from "./verdict";
 
 /** An answer and all that it came from, from the short to the long. */
 export function Explained({ of: e, onMore }: { of: Explanation; onMore: (() => void) | null }) {
@@ -31,79 +29,30 @@ function sentence(note: string): string {
   return note.charAt(0).toUpperCase() + note.slice(1);
 }
 
-/** What was answered; where nobody asked, what would have been. */
-function happened({ reply, recorded }: Explanation): string {
-  if (reply.wouldBlock) return "would have been blocked";
-  const what = reply.decision === "block" ? "blocked" : "allowed";
-  return recorded ? `was ${what}` : `would be ${what}`;
-}
-
-/** "ci-runner was blocked on kimi-berlin". */
-function headline(e: Explanation): string {
-  const { apiKeyId, connectionId, pool, model } = e.question;
-  const where = connectionId ?? e.recorded?.connectionId ?? pool;
-  return [apiKeyId, happened(e), where && `on ${where}`, model && `with ${model}`].filter(Boolean).join(" ");
-}
-
-function Verdict({ of: e }: { of: Explanation }) {
-  const minute = useSession().store.minute.value;
-  const { reply, recorded } = e;
-  const said = answered(reply, minute);
-  const blocks = reply.decision === "block" || reply.wouldBlock;
-  return (
-    <section class={`card outcome ${said.tone}`}>
-      <div class="outcome-head">
-        <h2>{headline(e)}</h2>
-        <Tag tone={said.tone}>{said.text}</Tag>
-      </div>
-      <p>{reasonLong(reply.reason, reply.binding)}</p>
-      {blocks && !endsByItself(reply.reason) && <p>It does not end by itself.</p>}
-      {reply.degraded?.map((d) => <p key={d}>{`The answer may be off: ${degradedReason(d)}.`}</p>)}
-      {reply.message && (
-        <figure class="why-told">
-          <figcaption class="faint">{recorded ? "What its caller was told" : "What its caller would be told"}</figcaption>
-          <blockquote>{reply.message}</blockquote>
-        </figure>
-      )}
-      <p class="faint">
-        {recorded ? "Answered at " : "As of "}
-        <When at={recorded?.time ?? reply.asOf.time} as="clock" />
-        {`, after message ${reply.asOf.seq} of the log. `}
-        {recorded && <Recorded of={e} />}
-      </p>
-      {blocks && e.rules.pool && (
-        <p>
-          <a href={href("whatif", "", { pool: e.rules.pool.id })}>Try other rules on what happened</a>
-        </p>
-      )}
-      {e.differs && e.differs.length > 0 && (
-        <Notice tone="bad" title="The log gives another answer than was recorded">
-          <p>{`These fields come out otherwise: ${e.differs.join(", ")}.`}</p>
-        </Notice>
-      )}
-    </section>
-  );
-}
-
-function Recorded({ of: { recorded, differs } }: { of: Explanation }) {
-  if (!recorded) return null;
-  const times = recorded.count === 1 ? "once" : `${recorded.count} times within a second`;
-  return <span>{`Given ${times} by process ${recorded.process}${differs && differs.length > 0 ? "." : ", and the same answer comes out of the log again."}`}</span>;
-}
-
-/** Each limit that was looked at, step by step; the one that decided first. */
+/** What applies at all, then each limit that was looked at, step by step; the one that decided first. */
 function Arithmetic({ of: e }: { of: Explanation }) {
   const dimensions = inOrder(e);
-  const caps = capsBeside(e).map((line) => ({ line, step: stepOfCap(e, line) }));
-  if (dimensions.length === 0 && caps.length === 0) return null;
+  const caps = capsBeside(e).flatMap((line) => {
+    const step = stepOfCap(e, line);
+    return step ? [{ line, step, decided: decidedBy(e, line) }] : [];
+  });
+  const first = beforeAll(e);
+  if (dimensions.length + caps.length + first.length === 0) return null;
+  const noted = e.reply.wouldBlock === true;
+  const capLines = (decided: boolean) => caps.filter((cap) => cap.decided === decided).map(({ line, step }) => (
+    <Line key={`cap ${line.unit}/${line.window}/${line.model ?? ""}`} title={capTitle(line)} decided={decided} noted={noted} steps={[step]} />
+  ));
   return (
     <section class="findings-part">
       <h2>The arithmetic</h2>
+      <p class="soft">Each limit is looked at by itself, and the strictest answer counts. A request passes if none says no.</p>
       <div class="why-lines">
-        {caps.map(({ line, step }) => step && <Line key={`cap ${line.unit}/${line.window}/${line.model ?? ""}`} title={capTitle(line)} decided={decidedBy(e, line)} steps={[step]} />)}
+        {first.length > 0 && <Line title="Before any figure" decided={first.some((step) => step.decided)} noted={noted} steps={first} />}
+        {capLines(true)}
         {dimensions.map((d) => (
-          <Line key={`${d.unit}/${d.window}`} title={dimensionTitle(d)} decided={decidedBy(e, d)} steps={stepsOf(e, d)} />
+          <Line key={`${d.unit}/${d.window}`} title={dimensionTitle(d)} decided={decidedBy(e, d)} noted={noted} steps={stepsOf(e, d)} />
         ))}
+        {capLines(false)}
       </div>
     </section>
   );
@@ -113,12 +62,14 @@ function capTitle(line: { unit: Explanation["consumption"][number]["unit"]; wind
   return line.model === undefined ? `Cap on ${dimensionTitle(line).toLowerCase()}` : `Cap for ${line.model}: ${dimensionTitle(line).toLowerCase()}`;
 }
 
-function Line({ title, decided, steps }: { title: string; decided: boolean; steps: readonly Step[] }) {
+/** noted: the pool observes, and what decides blocks nobody. */
+function Line({ title, decided, noted, steps }: { title: string; decided: boolean; noted: boolean; steps: readonly Step[] }) {
+  const tone = noted ? "warn" : "bad";
   return (
-    <section class={`card why-line${decided ? " decided" : ""}`}>
+    <section class={`card why-line${decided ? ` decided ${tone}` : ""}`}>
       <div class="outcome-head">
         <h3>{title}</h3>
-        {decided && <Tag tone="bad">This decided</Tag>}
+        {decided && <Tag tone={tone}>This decided</Tag>}
       </div>
       <ol class="reckonings">
         {steps.map((step) => (

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { href } from "../../app/route";
-import type { ExplainedHold, Explanation } from "../../api/answers";
+import type { Candidate, ExplainedHold, Explanation } from "../../api/answers";
 import type { Plan, Signal, Unit } from "../../api/types";
 import { When } from "../../parts/figures";
 import { type Column, Table } from "../../parts/table";
@@ -25,6 +25,7 @@ export function Sources({ of: e }: { of: Explanation }) {
           <Table caption="Readings" columns={signalColumns} rows={e.signals} rowKey={(row) => `${row.connectionId}/${row.window}/${row.scope ?? ""}`} />
         )}
       </section>
+      <Candidates of={e.reply.candidates ?? []} />
       <section class="findings-part">
         <h2>Requests in flight</h2>
         {e.holds.open === 0 ? (
@@ -40,6 +41,30 @@ export function Sources({ of: e }: { of: Explanation }) {
     </>
   );
 }
+
+/** Where a request that let a connection be chosen might have gone. */
+function Candidates({ of: all }: { of: readonly Candidate[] }) {
+  if (all.length === 0) return null;
+  return (
+    <section class="findings-part">
+      <h2>Connections to choose from</h2>
+      <Table caption="Connections in the order in which they are tried" columns={candidateColumns} rows={all} rowKey={(row) => row.connectionId} />
+    </section>
+  );
+}
+
+const gates: Record<NonNullable<Candidate["gate"]>, string> = {
+  saturated: "its provider says that a window is used up, so it comes last",
+  capacity: "has as many in flight as it may, so it is not chosen",
+  blocked: "the key would be blocked on it, so it is not chosen",
+};
+
+const candidateColumns: readonly Column<Candidate>[] = [
+  { id: "connection", title: "Connection", cell: (row) => <span class="break">{row.connectionId}</span> },
+  { id: "order", title: "Tried", right: true, cell: (row) => (row.order === 1 && row.gate !== "blocked" && row.gate !== "capacity" ? "first" : String(row.order)) },
+  { id: "flight", title: "In flight", right: true, cell: (row) => (row.maxConcurrent === undefined ? String(row.inFlight) : `${row.inFlight} of ${row.maxConcurrent} at once`) },
+  { id: "gate", title: "What stands against it", cell: (row) => (row.gate ? gates[row.gate] : <span class="faint">nothing</span>) },
+];
 
 function replayed({ replay }: Explanation): string {
   const from = replay.snapshot === null ? "its first message" : `the snapshot at message ${replay.snapshot}`;
@@ -65,7 +90,7 @@ function rulesOf({ rules: { pool, plans, settings }, question }: Explanation): R
     ? [{
         id: "pool",
         what: <a href={href("pool", pool.id)}>{`Pool ${pool.name}`}</a>,
-        says: [`${modeName(pool.mode)}: ${modeMeaning(pool.mode)}`, ruleMeaning(pool.rule), own && `${own.apiKeyId} has weight ${own.weight}, ${own.policy}`].filter(Boolean).join("; "),
+        says: [`${modeName(pool.mode)}: ${modeMeaning(pool.mode)}`, pool.rule === "threshold" && ruleMeaning(pool.rule), own && `${own.apiKeyId} has weight ${own.weight}, ${own.policy}`].filter(Boolean).join("; "),
         ...stamp(pool),
       }]
     : [{ id: "pool", what: "No pool", says: "The connection was in none.", revision: 0, updatedAt: null, by: "" }];

@@ -1,18 +1,26 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { type Cell, cells, instantOf, lengthFor, lengths, localInput, neighbours, type Stretch, stretchOf } from "../../model/timeline";
-import type { DecisionFilter, RecordedDecision } from "../../api/answers";
+import { type Cell, cells, instantOf, lengthFor, lengthsOf, localInput, neighbours, outside, type Stretch, stretchOf, whole } from "../../model/timeline";
+import type { DecisionFilter, DecisionPage, RecordedDecision } from "../../api/answers";
 import { Button } from "../../parts/button";
 import { Choice } from "../../parts/field";
 import { useAnswer } from "../../state/answer";
 import { useSession } from "../../state/session";
 import { count } from "../../words/amount";
-import { exactMoment, fullInstant, instant, moment } from "../../words/time";
+import { duration, exactMoment, fullInstant, instant, moment, zoneName } from "../../words/time";
+
+/** Whose answers are shown along the slider; "" for whoever's. */
+interface Of {
+  readonly apiKeyId: string;
+  readonly connectionId: string;
+  readonly poolId: string;
+}
 
 interface Props {
-  apiKeyId: string;
-  connectionId: string;
+  of: Of;
   at: number;
   now: number;
+  /** Where the history begins; null when nobody knows. */
+  since: number | null;
   onMoment: (at: number) => void;
   onNow: () => void;
 }
@@ -22,23 +30,25 @@ const rests = 250;
 
 const cellCount = 120;
 
-const lengthNames: Record<string, string> = { hour: "1 h", "6h": "6 h", day: "1 d", week: "7 d", fortnight: "14 d" };
+const lengthNames: Record<string, string> = { hour: "1 h", "6h": "6 h", day: "1 d", week: "7 d", fortnight: "14 d", [whole]: "all" };
 
 /** A slider over history, with what was recorded on the way. */
-export function Timeline({ apiKeyId, connectionId, at, now, onMoment, onNow }: Props) {
+export function Timeline({ of, at, now, since, onMoment, onNow }: Props) {
   const [chosen, setChosen] = useState("");
-  const length = chosen || lengthFor(at, now);
-  const stretch = stretchOf(at, now, lengths[length] ?? lengths["day"]!);
-  const rows = useRecorded(apiKeyId, connectionId, stretch);
+  const lengths = lengthsOf(since, now);
+  const length = chosen in lengths ? chosen : lengthFor(at, now, since);
+  const stretch = stretchOf(at, now, lengths[length] ?? now, since);
+  const recorded = useRecorded(of, stretch);
+  const rows = recorded?.decisions ?? [];
   const { before, behind } = neighbours(rows, at);
   return (
     <div class="timeline">
       <div class="timeline-head">
-        <MomentField at={at} onMoment={onMoment} />
+        <MomentField at={at} now={now} since={since} onMoment={onMoment} />
         <Choice
           label="How far the slider reaches"
           value={length}
-          options={Object.keys(lengths).map((name) => ({ value: name, text: lengthNames[name] ?? name }))}
+          options={Object.entries(lengths).map(([name, ms]) => ({ value: name, text: lengthNames[name] ?? name, title: name === whole ? `All that can be explained: ${duration(ms)}` : duration(ms) }))}
           onChange={setChosen}
         />
         <div class="timeline-steps">
@@ -54,34 +64,35 @@ export function Timeline({ apiKeyId, connectionId, at, now, onMoment, onNow }: P
       <Slider stretch={stretch} at={at} now={now} onMoment={onMoment} />
       <Recorded cells={cells(rows, stretch, cellCount)} />
       <div class="timeline-ends faint">
-        <span>{moment(stretch.from, now)}</span>
-        <span>{rowsSaid(rows, apiKeyId)}</span>
-        <span>{moment(stretch.to, now)}</span>
+        <span title={fullInstant(stretch.from)}>{stretch.from === since ? `${moment(stretch.from, now)}, where the history begins` : moment(stretch.from, now)}</span>
+        <span>{recorded && rowsSaid(recorded, of.apiKeyId)}</span>
+        <span title={fullInstant(stretch.to)}>{stretch.to === now ? "now" : moment(stretch.to, now)}</span>
       </div>
     </div>
   );
 }
 
-function rowsSaid(rows: readonly RecordedDecision[], apiKeyId: string): string {
-  const times = (is: (row: RecordedDecision) => boolean): number => rows.filter(is).reduce((n, row) => n + row.count, 0);
+function rowsSaid({ decisions, next }: DecisionPage, apiKeyId: string): string {
+  const times = (is: (row: RecordedDecision) => boolean): number => decisions.filter(is).reduce((n, row) => n + row.count, 0);
   const blocked = times((row) => row.reply.decision === "block");
   const noted = times((row) => row.reply.wouldBlock === true);
   const whose = apiKeyId ? ` of ${apiKeyId}` : "";
-  return `${count(blocked, "block")}${whose} on this stretch${noted > 0 ? `, and ${count(noted, "answer")} that would have been one` : ""}`;
+  const all = `${count(blocked, "block")}${whose} on this stretch${noted > 0 ? `, and ${count(noted, "answer")} that would have been one` : ""}`;
+  return next === undefined ? all : `${all}, at least`;
 }
 
-/** What was recorded along the stretch; nothing while it is not known. */
-function useRecorded(apiKeyId: string, connectionId: string, { from, to }: Stretch): readonly RecordedDecision[] {
+/** What was recorded along the stretch; null while it is not known. */
+function useRecorded({ apiKeyId, connectionId, poolId }: Of, { from, to }: Stretch): DecisionPage | null {
   const { api } = useSession();
   const filter: DecisionFilter = {
     ...(apiKeyId ? { apiKeyId } : {}),
     ...(connectionId ? { connectionId } : {}),
+    ...(poolId ? { poolId } : {}),
     from: new Date(from).toISOString(),
     to: new Date(to + 1).toISOString(),
     limit: 1000,
   };
-  const { answer } = useAnswer(() => api.answers.list(filter), JSON.stringify(filter));
-  return answer?.decisions ?? [];
+  return useAnswer(() => api.answers.list(filter), JSON.stringify(filter)).answer;
 }
 
 function Slider({ stretch, at, now, onMoment }: { stretch: Stretch; at: number; now: number; onMoment: (at: number) => void }) {
@@ -99,9 +110,10 @@ function Slider({ stretch, at, now, onMoment }: { stretch: Stretch; at: number; 
     <input
       class="slider"
       type="range"
-      aria-label="Moment"
+      aria-label="Moment on the slider"
       aria-valuetext={exactMoment(shown, now)}
-      title={fullInstant(shown)}
+      aria-description={keysSay(stretch)}
+      title={`${exactMoment(shown, now)}. ${keysSay(stretch)}`}
       min={stretch.from}
       max={stretch.to}
       step={stretch.step}
@@ -111,25 +123,46 @@ function Slider({ stretch, at, now, onMoment }: { stretch: Stretch; at: number; 
   );
 }
 
-/** The moment to the second, for who knows it. */
-function MomentField({ at, onMoment }: { at: number; onMoment: (at: number) => void }) {
+const keysSay = ({ from, to, step }: Stretch): string => `Arrow keys go ${duration(step)}, Page Up and Page Down ${duration((to - from) / 10)}.`;
+
+const outsideSaid = { "": "", late: "That is still to come.", early: "The history does not reach back so far." } as const;
+
+/** The moment to the second, for who knows it. What the history does not have is not asked about. */
+function MomentField({ at, now, since, onMoment }: { at: number; now: number; since: number | null; onMoment: (at: number) => void }) {
   const id = useId();
+  const [typed, setTyped] = useState<number | null>(null);
+  useEffect(() => setTyped(null), [at]);
+  const said = outsideSaid[outside(typed ?? at, Math.max(now, at), since)];
+  const take = (text: string): void => {
+    const read = instantOf(text);
+    if (read === null) return;
+    // A field has no milliseconds, and the history may begin within its second.
+    const to = since !== null && read < since && read + 1000 > since ? since : read;
+    setTyped(to);
+    if (!outside(to, now, since)) onMoment(to);
+  };
   return (
     <div class="filter">
       <label class="field-label" for={id}>
-        Moment
+        {`Moment, ${zoneName(at)}`}
       </label>
       <input
         class="input"
         id={id}
         type="datetime-local"
         step={1}
-        value={localInput(at)}
-        onChange={(event) => {
-          const typed = instantOf(event.currentTarget.value);
-          if (typed !== null) onMoment(typed);
-        }}
+        min={since === null ? undefined : localInput(since)}
+        max={localInput(Math.max(now, at))}
+        value={localInput(typed ?? at)}
+        aria-invalid={said !== ""}
+        aria-describedby={said ? `${id}-problem` : undefined}
+        onChange={(event) => take(event.currentTarget.value)}
       />
+      {said && (
+        <p class="field-problem" id={`${id}-problem`} role="status">
+          {said}
+        </p>
+      )}
     </div>
   );
 }

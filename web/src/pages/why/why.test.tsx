@@ -4,6 +4,7 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Explanation } from "../../api/answers";
 import { newSession, type Session, SessionProvider } from "../../state/session";
+import { localInput } from "../../model/timeline";
 import { WhyPage } from ".";
 
 const setting = (value: number) => ({ value, source: "default", default: value }) as const;
@@ -42,10 +43,17 @@ let root: HTMLElement;
 let session: Session;
 let asked: URL[];
 let differs: string[];
+/** How questions for an explanation are refused, one after the other. */
+let refusals: Response[];
+/** Where the history begins. */
+let since: string | undefined;
+
+const refusal = (status: number, code: string, message: string, more = {}, headers = {}) => Response.json({ error: { code, message, ...more } }, { status, headers });
 
 function answer(url: URL): unknown {
   asked.push(url);
   if (url.pathname === "/api/quota/decisions") return { decisions: [] };
+  if (url.pathname === "/api/quota/state") return { appliedSeq: 1, lastSeq: 1, lagMs: 0, counts: {}, ...(since === undefined ? {} : { replayFrom: since }) };
   if (url.pathname !== "/api/quota/explain") return { keys: [], connections: [], total: 0 };
   if (!url.searchParams.has("decisionId")) return explained;
   const { question, reply } = explained;
@@ -59,7 +67,13 @@ beforeEach(() => {
   location.hash = "";
   asked = [];
   differs = [];
-  session = newSession((url) => Promise.resolve(Response.json(answer(new URL(url, "http://engine")))));
+  refusals = [];
+  since = "2026-09-21T08:00:00.000Z";
+  session = newSession((url) => {
+    const found = answer(new URL(url, "http://engine"));
+    const refused = url.startsWith("/api/quota/explain") ? refusals.shift() : undefined;
+    return Promise.resolve(refused ?? Response.json(found));
+  });
   session.store.now.value = Date.parse("2026-09-21T15:00:00Z");
 });
 afterEach(() => {
@@ -69,7 +83,28 @@ afterEach(() => {
 
 const draw = async (query: Record<string, string>): Promise<void> => {
   act(() => render(<SessionProvider value={session}><WhyPage id="" query={query} /></SessionProvider>, root));
-  await act(async () => void (await vi.advanceTimersByTimeAsync(0)));
+  await settle();
+};
+// What is read first leads to what is asked then.
+const settle = async (ms = 0): Promise<void> => {
+  for (let round = 0; round < 3; round++) await act(async () => void (await vi.advanceTimersByTimeAsync(round === 0 ? ms : 0)));
+};
+const press = async (name: string): Promise<void> => {
+  const button = [...root.querySelectorAll("button")].find((found) => found.textContent === name);
+  if (!button) throw new Error(`no button ${name} in ${text()}`);
+  act(() => button.click());
+  await settle();
+};
+const field = (label: string): HTMLInputElement => {
+  const found = [...root.querySelectorAll("label")].find((each) => each.textContent?.startsWith(label));
+  return document.getElementById(found?.htmlFor ?? "") as HTMLInputElement;
+};
+const enter = async (label: string, value: string): Promise<void> => {
+  act(() => {
+    field(label).value = value;
+    field(label).dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  await settle();
 };
 const text = (): string => (root.textContent ?? "").replaceAll("\u00a0", " ");
 const explains = (): string[] => asked.filter((url) => url.pathname === "/api/quota/explain").map((url) => decodeURIComponent(url.search));
@@ -106,14 +141,13 @@ test("events, what of them is missing, and who changed the rules", async () => {
   expect(text()).toContain("12 events found, which together count 700 requests");
   expect(text()).toContain("The log does not have the events of 4 requests any more");
   expect(text()).toContain("nina: a fifth is enough");
-  const more = [...root.querySelectorAll("button")].find((button) => button.textContent === "Show more events");
-  await act(async () => more?.click());
-  await act(async () => void (await vi.advanceTimersByTimeAsync(0)));
+  await press("Show more events");
   expect(explains().at(-1)).toBe("?decisionId=d-1&top=1000");
 });
 
 test("the slider asks when it rests, once", async () => {
   await draw({ key: "ann", connection: "kimi-1" });
+  await settle(500); // what is recorded
   const slider = root.querySelector<HTMLInputElement>("input[type=range]");
   const to = Date.parse("2026-09-21T14:30:00Z");
   for (const at of [to + 1000, to]) {
@@ -126,4 +160,94 @@ test("the slider asks when it rests, once", async () => {
   }
   await act(async () => void (await vi.advanceTimersByTimeAsync(1)));
   expect(location.hash).toBe(`#/why?key=ann&connection=kimi-1&at=${to}`);
+});
+
+test("a pool, and a request of a size, are asked about as they are", async () => {
+  await draw({ key: "ann", pool: "team", tokens: "800", usd: "0.1" });
+  expect(explains()).toEqual(["?apiKeyId=ann&pool=team&at=2026-09-21T15:00:00.000Z&top=10&estimate.tokens=800&estimate.usd=0.1"]);
+  await enter("Connection", "kimi-1");
+  expect(location.hash).toBe("#/why?key=ann&tokens=800&usd=0.1&connection=kimi-1");
+});
+
+test("who has the id of a decision needs nothing else", async () => {
+  await draw({ key: "ann", connection: "kimi-1", tokens: "800" });
+  await enter("or the id", "d-1");
+  expect(location.hash).toBe("#/why?decision=d-1");
+  await draw({ decision: "d-1" });
+  await enter("Model", "k2");
+  expect(location.hash).toBe(`#/why?key=ann&connection=kimi-1&at=${Date.parse("2026-09-21T14:00:00Z")}&model=k2`);
+});
+
+test("only moments that the history has are offered, and asked about", async () => {
+  await draw({ key: "ann", connection: "kimi-1" });
+  const slider = root.querySelector<HTMLInputElement>("input[type=range]")!;
+  expect(slider.getAttribute("aria-description")?.replaceAll("\u00a0", " ")).toBe("Arrow keys go 6 s, Page Up and Page Down 36 min.");
+  expect([...root.querySelectorAll(".choice label")].map((label) => label.textContent)).toEqual(["1 h", "6 h", "all"]);
+  expect([field("Moment").min, field("Moment").max]).toEqual(["2026-09-21T08:00:00", "2026-09-21T15:00:00"].map(local));
+  act(() => root.querySelectorAll<HTMLInputElement>(".choice input")[2]?.click());
+  expect(Number(root.querySelector<HTMLInputElement>("input[type=range]")!.min)).toBe(Date.parse("2026-09-21T08:00:00Z"));
+  expect(text()).toContain("where the history begins");
+  await enter("Moment", local("2026-09-21T07:59:58"));
+  expect(text()).toContain("The history does not reach back so far.");
+  expect(location.hash).toBe("");
+  await enter("Moment", local("2026-09-21T15:00:01"));
+  expect(text()).toContain("That is still to come.");
+  await enter("Moment", local("2026-09-21T08:00:00"));
+  expect(location.hash).toContain(`at=${Date.parse("2026-09-21T08:00:00Z")}`);
+});
+const local = (time: string): string => localInput(Date.parse(`${time}Z`));
+
+test("an address from before the history is not asked, and leads to its beginning", async () => {
+  await draw({ key: "ann", connection: "kimi-1", at: String(Date.parse("2026-09-21T07:00:00Z")) });
+  expect(explains()).toEqual([]);
+  await press("Go to the beginning");
+  expect(location.hash).toBe(`#/why?key=ann&connection=kimi-1&at=${Date.parse("2026-09-21T08:00:00Z")}`);
+});
+
+test("an engine that does not say where its history begins is asked, and what it refuses is told", async () => {
+  since = undefined;
+  refusals = [refusal(400, "invalid", "at is before the log begins, which is with message 7", { faults: [{ field: "at", problem: "is before the log begins, which is with message 7" }] })];
+  await draw({ key: "ann", connection: "kimi-1", at: "1000000000000" });
+  expect(text()).toContain("This could not be explainedat is before the log begins, which is with message 7");
+  expect(text()).not.toContain("Ask again");
+});
+
+test("who waits for somebody else's audit is told, can stop, and can ask again", async () => {
+  refusals = [refusal(429, "busy", "an audit is running here", {}, { "Retry-After": "1" }), refusal(429, "busy", "an audit is running here", {}, { "Retry-After": "9" })];
+  await draw({ key: "ann", connection: "kimi-1" });
+  await settle(1_000);
+  act(() => void (session.store.now.value += 2_000));
+  expect(text()).toContain("Waiting for its turn");
+  expect(explains()).toHaveLength(2);
+  await press("Stop");
+  expect(text()).toContain("StoppedThe answer was not waited for.");
+  await settle(20_000);
+  expect(explains()).toHaveLength(2);
+  await press("Ask again");
+  await settle(250);
+  expect(text()).toContain("ann would be blocked on kimi-1");
+});
+
+test("what takes too long is said as the engine says it, and no old answer stands below", async () => {
+  await draw({ key: "ann", connection: "kimi-1" });
+  await settle(30_000); // the test before gave one up, and its clock was ahead
+  expect(text()).toContain("ann would be blocked on kimi-1");
+  refusals = [refusal(503, "unavailable", "explain: there is more to read than there is time for here")];
+  await draw({ key: "ann", connection: "kimi-1", at: String(Date.parse("2026-09-21T14:00:00Z")) });
+  expect(text()).toContain("This could not be explainedexplain: there is more to read than there is time for here");
+  expect(text()).not.toContain("would be blocked");
+  await press("Ask again");
+  expect(text()).toContain("ann would be blocked on kimi-1");
+});
+
+test("how long it reads is told after two seconds", async () => {
+  await draw({ key: "ann", connection: "kimi-1" });
+  session = newSession((url) => (url.startsWith("/api/quota/explain") ? new Promise(() => undefined) : Promise.resolve(Response.json(answer(new URL(url, "http://engine"))))));
+  session.store.now.value = Date.parse("2026-09-21T15:00:00Z");
+  await draw({ key: "bob", connection: "kimi-1" });
+  act(() => void (session.store.now.value += 1_999));
+  expect(text()).not.toContain("so far");
+  act(() => void (session.store.now.value += 10_001));
+  expect(text()).toContain("It takes 80 s at most. 12 s so far");
+  expect(root.querySelector("progress")?.value).toBe(12);
 });
