@@ -14,10 +14,10 @@ import { newSession, SessionProvider } from "./state/session";
 followTheme();
 followAddress();
 
-const session = newSession((url, init) => fetch(url, init));
-const look = (): void => session.connection.seen(document.visibilityState === "visible");
+const session = newSession((url, init) => fetch(url, init), () => location.reload());
+const look = (): void => session.seen(document.visibilityState === "visible");
 document.addEventListener("visibilitychange", look);
-look();
+void session.who.ask().then(look);
 setInterval(() => session.store.tick(), 1000);
 
 // Only where the address is trusted can pages of one browser wait for each other; the engine takes one list in any case.

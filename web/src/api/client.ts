@@ -10,6 +10,7 @@ import type {
   Settings, State, Trial, Unit, Usage, Window,
 } from "./types";
 import type { Amount } from "./json";
+import { identity } from "./identity";
 import { failOpens } from "./metrics";
 
 /** What goes with a change. */
@@ -152,7 +153,7 @@ const log = (call: Call) => ({
 /** The API behind a fetch. */
 export function newApi(fetch: Fetch) {
   const call = newCall(fetch);
-  return { pools: pools(call), plans: plans(call), settings: settings(call), answers: answers(call), log: { ...log(call), failOpens: () => failOpens(fetch) } };
+  return { session: identity(call), pools: pools(call), plans: plans(call), settings: settings(call), answers: answers(call), log: { ...log(call), failOpens: () => failOpens(fetch) } };
 }
 
 export type Api = ReturnType<typeof newApi>;

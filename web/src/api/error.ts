@@ -3,9 +3,9 @@ import type { Fault } from "./types";
 /** The codes the engine answers with, and two of our own for no answer and for one that is not the engine's. */
 export type ErrorCode =
   | "undecodable" | "invalid" | "at-too-old" | "unauthorized" | "host-not-allowed" | "origin-not-allowed"
-  | "not-found" | "method-not-allowed" | "timeout" | "conflict" | "lost-race" | "too-large" | "too-many"
+  | "role-not-allowed" | "key-not-allowed" | "not-found" | "method-not-allowed" | "timeout" | "conflict" | "lost-race" | "too-large" | "too-many"
   | "unsupported-media-type" | "internal" | "not-ready" | "unavailable" | "min-seq" | "stopping"
-  | "too-many-streams" | "busy" | "unreachable" | "unreadable";
+  | "too-many-streams" | "busy" | "too-many-attempts" | "unreachable" | "unreadable";
 
 /** Why a call had no result. `message` is the engine's own and is shown as it is. */
 export class ApiError extends Error {

@@ -6,14 +6,19 @@ import { newApi, type Api } from "../api/client";
 import { ApiError, unreachable } from "../api/error";
 import { Connection } from "../live/connection";
 import type { StreamEvent } from "../live/sse";
+import { type Action, may } from "../model/may";
 import { Store } from "./store";
+import { Who } from "./who";
 
 export interface Session {
   readonly api: Api;
   readonly store: Store;
   readonly connection: Connection;
+  readonly who: Who;
   /** Reads the pools again, after a change of one's own for instance. */
   refresh(): Promise<void>;
+  /** Says whether somebody looks at the page. It listens to the engine while somebody does, and may. */
+  seen(visible: boolean): void;
 }
 
 /** Changes often come in crowds, an import of a thousand pools say: they are read once. */
@@ -31,8 +36,15 @@ const asleep = 500;
 /** How soon pools are asked for again that could not be read. */
 const again = 2_000;
 
-export function newSession(fetch: Fetch): Session {
-  const api = newApi(fetch);
+/** reload begins the page anew. */
+export function newSession(fetch: Fetch, reload: () => void = () => undefined): Session {
+  const asking: Fetch = async (url, init) => {
+    const response = await fetch(url, init);
+    if (response.status === 401 && !url.endsWith("/session")) who.lost();
+    return response;
+  };
+  const api = newApi(asking);
+  const who = new Who(api.session, reload);
   const store = new Store();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let asked = 0;
@@ -67,7 +79,7 @@ export function newSession(fetch: Fetch): Session {
     if (taking) setTimeout(take, 0);
     if (store.take(some)) soon(settle);
   };
-  const connection = new Connection(fetch, {
+  const connection = new Connection(asking, {
     link(link) {
       store.link.value = link;
       if (link.kind === "live") soon(0);
@@ -80,7 +92,10 @@ export function newSession(fetch: Fetch): Session {
     // What fails is asked for again in 30 seconds, and the link says that it is old.
     poll: () => poll().catch(() => undefined),
   });
-  return { api, store, connection, refresh };
+  const seen = (visible: boolean): void => {
+    if (!who.needsToken && may(who.role, "see")) connection.seen(visible);
+  };
+  return { api, store, connection, who, refresh, seen };
 }
 
 const Context = createContext<Session | null>(null);
@@ -92,4 +107,9 @@ export function useSession(): Session {
   const session = useContext(Context);
   if (!session) throw new Error("there is no session above this part");
   return session;
+}
+
+/** Whether the page offers to do that. */
+export function useMay(action: Action): boolean {
+  return may(useSession().who.role, action);
 }
