@@ -25,7 +25,8 @@ type Config struct {
 	Sync             time.Duration // of the log; 0 = before every acknowledgement
 	SnapshotInterval time.Duration
 	SnapshotKeep     int
-	APIToken         string
+	APIToken         string // of an admin; "" = none
+	TokensFile       string // of everybody else's tokens; "" = there are none
 	LogLevel         slog.Level
 
 	// The rest are settings of the engine, which live in the log once somebody

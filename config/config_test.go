@@ -26,7 +26,7 @@ func TestEverythingCanBeGiven(t *testing.T) {
 		NatsAddr: "0.0.0.0:4333", HTTPAddr: ":80", HTTPHosts: " quota.example , other.example,",
 		Sync: "100ms", SaturationThreshold: "0.80", SoftDeprioritizeFactor: "1",
 		ConsumptionRetentionDays: "30", SignalTTL: "1m", HoldTTL: "1h", MaxLag: "1ms",
-		SnapshotInterval: "1h", SnapshotKeep: "2", APIToken: "secret", LogLevel: "debug",
+		SnapshotInterval: "1h", SnapshotKeep: "2", APIToken: "secret", TokensFile: "/etc/tokens.json", LogLevel: "debug",
 	}.Parse(Default())
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestEverythingCanBeGiven(t *testing.T) {
 		NATSAddr: "0.0.0.0:4333", HTTPAddr: ":80", HTTPHosts: []string{"quota.example", "other.example"},
 		Sync: 100 * time.Millisecond, SaturationThreshold: 800_000, SoftDeprioritizeFactor: 1_000_000,
 		ConsumptionRetentionDays: 30, SignalTTL: time.Minute, HoldTTL: time.Hour, MaxLag: time.Millisecond,
-		SnapshotInterval: time.Hour, SnapshotKeep: 2, APIToken: "secret", LogLevel: slog.LevelDebug,
+		SnapshotInterval: time.Hour, SnapshotKeep: 2, APIToken: "secret", TokensFile: "/etc/tokens.json", LogLevel: slog.LevelDebug,
 		Given: []Setting{
 			{"saturationThreshold", "0.8"},
 			{"softDeprioritizeFactor", "1"},
@@ -125,7 +125,9 @@ func TestRanges(t *testing.T) {
 		{"port too large", Text{HTTPAddr: "127.0.0.1:65536"}, false},
 		{"all interfaces", Text{HTTPAddr: ":8480"}, false},
 		{"all interfaces, token", Text{HTTPAddr: ":8480", APIToken: "t"}, true},
+		{"all interfaces, file of tokens", Text{HTTPAddr: ":8480", TokensFile: "t.json"}, true},
 		{"nats beyond loopback", Text{NatsAddr: "10.0.0.1:4222"}, false},
+		{"nats beyond loopback, file of tokens", Text{NatsAddr: "10.0.0.1:4222", TokensFile: "t.json"}, false},
 		{"a name", Text{HTTPAddr: "quota.example:80"}, false},
 		{"url without driver", Text{StoreNatsURL: "nats://a:4222"}, false},
 		{"driver without url", Text{StoreDriver: "nats"}, true},
@@ -178,7 +180,7 @@ func TestAProgramWithoutALogIsToldWhereOneIs(t *testing.T) {
 func TestVariablesAreThoseThatAreDocumented(t *testing.T) {
 	const want = "QUOTA_DATA_DIR QUOTA_STORE_DRIVER QUOTA_STORE_NATS_URL QUOTA_NATS_ADDR QUOTA_HTTP_ADDR QUOTA_HTTP_HOSTS QUOTA_SYNC " +
 		"QUOTA_SATURATION_THRESHOLD QUOTA_SOFT_DEPRIORITIZE_FACTOR QUOTA_CONSUMPTION_RETENTION_DAYS QUOTA_SIGNAL_TTL QUOTA_HOLD_TTL QUOTA_MAX_LAG " +
-		"QUOTA_SNAPSHOT_INTERVAL QUOTA_SNAPSHOT_KEEP QUOTA_API_TOKEN QUOTA_LOG_LEVEL " +
+		"QUOTA_SNAPSHOT_INTERVAL QUOTA_SNAPSHOT_KEEP QUOTA_API_TOKEN QUOTA_TOKENS_FILE QUOTA_LOG_LEVEL " +
 		"QUOTA_GATEWAY_CONFIG QUOTA_GATEWAY_CONNECTIONS QUOTA_KEYS_FILE QUOTA_DECIDE_TIMEOUT QUOTA_MAX_WAIT QUOTA_FAIL_CLOSED"
 	if got := strings.Join(Variables(), " "); got != want {
 		t.Errorf("variables %s, want %s", got, want)

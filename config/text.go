@@ -31,6 +31,7 @@ type Text struct {
 	SnapshotInterval         string `placeholder:"TIME" help:"How often the state is saved whole (10m)."`
 	SnapshotKeep             string `placeholder:"N" help:"How many of those are kept (5)."`
 	APIToken                 string `name:"api-token" placeholder:"TOKEN" help:"What HTTP clients must present; needed to listen beyond this machine."`
+	TokensFile               string `placeholder:"FILE" help:"Tokens with roles, from quotashare tokens add; with it, everybody must present one."`
 	LogLevel                 string `placeholder:"LEVEL" help:"debug, info, warn or error (info)."`
 }
 
@@ -80,6 +81,7 @@ func (t Text) Parse(c Config) (Config, error) {
 	p.text(t.NatsAddr, &c.NATSAddr)
 	p.text(t.HTTPAddr, &c.HTTPAddr)
 	p.text(t.APIToken, &c.APIToken)
+	p.text(t.TokensFile, &c.TokensFile)
 	p.list(t.HTTPHosts, &c.HTTPHosts)
 	p.sync("sync", t.Sync, &c.Sync)
 	p.duration("snapshot-interval", t.SnapshotInterval, &c.SnapshotInterval)

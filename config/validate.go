@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
@@ -67,7 +68,7 @@ func (c Config) faults() Faults {
 	var f Faults
 	f.home(c)
 	f.addr("nats-addr", c.NATSAddr, c.APIToken)
-	f.addr("http-addr", c.HTTPAddr, c.APIToken)
+	f.addr("http-addr", c.HTTPAddr, cmp.Or(c.APIToken, c.TokensFile))
 	f.ratio("saturation-threshold", c.SaturationThreshold)
 	f.ratio("soft-deprioritize-factor", c.SoftDeprioritizeFactor)
 	f.whole("consumption-retention-days", c.ConsumptionRetentionDays, 1, maxRetention)

@@ -35,6 +35,7 @@ type cli struct {
 	Explain   explainCmd   `cmd:"" help:"Say why an answer was what it was: rules, readings, holds, and the events of the consumption."`
 	Seen      seenCmd      `cmd:"" help:"List the connections and the keys that events have named, to find misspelt ones."`
 	Keys      keysCmd      `cmd:"" help:"Issue, list and revoke the tokens of a gateway's clients."`
+	Tokens    tokensCmd    `cmd:"" help:"Add, list and remove the tokens of the API, each with a role."`
 	State     stateCmd     `cmd:"" help:"Say how far the engine has folded the log."`
 	Rejected  rejectedCmd  `cmd:"" help:"List the events that could not be folded, and why."`
 	Snapshot  snapshotCmd  `cmd:"" help:"Take a snapshot of the state, or list those there are."`

@@ -20,6 +20,7 @@ import (
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/internal/program"
 	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/tokens"
 	"github.com/quotashare/quotashare/web"
 	"github.com/quotashare/quotashare/wire"
 )
@@ -163,7 +164,7 @@ func (r *run) natsLoopback() bool {
 func (r *run) listening(listener net.Listener, l *logOf) Listening {
 	return Listening{
 		NATS: l.conn.ConnectedUrlRedacted(), HTTP: "http://" + listener.Addr().String(), DataDir: r.cfg.DataDir,
-		Own: l.server != nil, Token: r.cfg.APIToken != "",
+		Own: l.server != nil, Token: r.cfg.APIToken != "" || r.cfg.TokensFile != "",
 	}
 }
 
@@ -194,7 +195,13 @@ func (r *run) handler(engine *decider.Engine) (http.Handler, error) {
 			return nil, err
 		}
 	}
-	c := httpapi.Config{Engine: engine, Version: program.Version, Token: r.cfg.APIToken, Hosts: r.cfg.HTTPHosts, Registry: registry, Log: r.log}
+	others, err := r.tokens()
+	if err != nil {
+		return nil, err
+	}
+	c := httpapi.Config{
+		Engine: engine, Version: program.Version, Token: r.cfg.APIToken, Tokens: others, Hosts: r.cfg.HTTPHosts, Registry: registry, Log: r.log,
+	}
 	if !r.parts.Decides {
 		c.Engine = front{engine}
 		h, err := httpapi.New(c)
@@ -209,6 +216,14 @@ func (r *run) handler(engine *decider.Engine) (http.Handler, error) {
 	}
 	c.Pages = pages
 	return httpapi.New(c)
+}
+
+// tokens opens the file of them, if there is to be one.
+func (r *run) tokens() (*tokens.File, error) {
+	if r.cfg.TokensFile == "" {
+		return nil, nil
+	}
+	return tokens.Open(r.cfg.TokensFile, r.log)
 }
 
 // serve answers until ctx ends, and lets answers in progress finish.
