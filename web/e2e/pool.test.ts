@@ -39,7 +39,7 @@ describe("the page of a pool", () => {
 
   test("shows a subscription that its provider tells of", () =>
     on.visit("#/pools/codex", {}, async (page) => {
-      await page.getByText("by no key").first().waitFor();
+      await page.getByText("used by no key").first().waitFor();
       await section(page, "History").locator("canvas").waitFor();
       await on.picture(page, "pool-codex");
     }));
@@ -81,10 +81,11 @@ describe("the page of a pool", () => {
   test("the line above every page tells what no pool knows of", async () => {
     await on.engine.post("/api/quota/events", { apiKeyId: "stray-script", connectionId: "kimi-private", cost: { requests: 1 } });
     await on.visit("#/settings", {}, async (page) => {
-      const line = page.getByRole("status", { name: "How far the numbers can be trusted" });
-      await line.getByText("1 connection and 1 key outside of every pool").waitFor();
-      await line.getByText("41 points of codex-pro by no key").waitFor();
-      await line.getByText(/^oldest reading/).waitFor();
+      const line = section(page, "How far the numbers can be trusted");
+      await line.getByText("Outside of pools 1 connection, 1 key").waitFor();
+      await line.getByText("Used by no key 41 points of codex-pro").waitFor();
+      await line.getByText(/^Oldest reading .* ago$/).waitFor();
+      await line.getByText("Let pass unsure none").waitFor();
     });
   });
 });

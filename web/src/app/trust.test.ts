@@ -25,36 +25,39 @@ test.each<[Link, number | null, string, string]>([
   [{ kind: "refused", why }, null, "bad", "The engine asks for a token"],
 ])("%o heard %s s ago", (link, ago, tone, text) => {
   const heardAt = ago === null ? null : now - ago * 1000;
-  expect(plain(freshness({ link, heardAt, now, engine: { kind: "unknown" } }, "UTC"))).toEqual([tone, text]);
+  expect(plain(freshness({ link, heardAt, now }, "UTC"))).toEqual([tone, text]);
 });
 
 test.each<[Engine, string, string]>([
-  [{ kind: "unknown" }, "quiet", "engine not heard yet"],
-  [{ kind: "stateless", message: "the store is opened" }, "warn", "engine not ready: the store is opened"],
-  [engine({ kind: "catching-up", lastSeq: 12 }), "warn", "engine catching up: 3 messages to go"],
-  [engine({}), "quiet", "every event is counted"],
-  [engine({ lagMs: 250 }), "quiet", "250 ms behind the events"],
-  [engine({ lagMs: 61_000 }), "warn", "1 min 1 s behind the events"],
-])("%o", (of, tone, text) => expect(plain(lag(of))).toEqual([tone, text]));
+  [{ kind: "unknown" }, "quiet", "not heard yet"],
+  [{ kind: "stateless", message: "the store is opened" }, "warn", "not counted: the store is opened"],
+  [engine({ kind: "catching-up", lastSeq: 12 }), "warn", "3 messages to go"],
+  [engine({}), "quiet", "all counted"],
+  [engine({ lagMs: 250 }), "quiet", "250 ms behind"],
+  [engine({ lagMs: 5000 }), "quiet", "5 s behind"],
+  [engine({ lagMs: 61_000 }), "warn", "1 min 1 s behind"],
+])("events: %o", (of, tone, text) => expect(plain(lag(of))).toEqual([tone, text]));
 
-test("rejected events are told of when there are any", () => {
-  expect(refused({ kind: "unknown" })).toBeNull();
-  expect(refused(engine({}))).toBeNull();
-  expect(plain(refused(engine({ counts: { ...counts, rejected: 2 } })))).toEqual(["warn", "2 events rejected"]);
-});
+test.each<[Engine, string, string]>([
+  [{ kind: "unknown" }, "quiet", "not known yet"],
+  [engine({}), "quiet", "none"],
+  [engine({ counts: { ...counts, rejected: 2 } }), "warn", "2 events"],
+])("rejected: %o", (of, tone, text) => expect(plain(refused(of))).toEqual([tone, text]));
 
 describe("pools", () => {
-  const pool = (mode: Pool["mode"], enforcing = true): Pool => ({ mode, enforcing }) as Pool;
+  const pool = (mode: Pool["mode"], enforcing = true, id = "p"): Pool => ({ id, mode, enforcing }) as Pool;
 
   test("enforce, observe or do nothing", () => {
-    expect(modes([])).toBeNull();
-    expect(plain(modes([pool("off"), pool("enforce"), pool("observe"), pool("enforce")]))).toEqual(["quiet", "pools: 2 enforce, 1 observes, 1 off"]);
+    expect(modes([]).text).toBe("none");
+    expect(plain(modes([pool("off"), pool("enforce"), pool("observe"), pool("enforce")]))).toEqual(["quiet", "2 enforce, 1 observes, 1 off"]);
   });
 
-  test("that enforce nothing are told of, unless they are off", () => {
-    expect(powerless([pool("enforce"), pool("off", false)])).toBeNull();
-    expect(plain(powerless([pool("enforce", false)]))).toEqual(["warn", "1 pool enforces nothing"]);
-    expect(plain(powerless([pool("observe", false), pool("enforce", false)]))).toEqual(["warn", "2 pools enforce nothing"]);
+  test("that enforce nothing are told of, unless they are off, and one is named", () => {
+    expect(plain(powerless([pool("enforce"), pool("off", false)]))).toEqual(["quiet", "none"]);
+    const one = powerless([pool("enforce"), pool("enforce", false, "q")]);
+    expect([plain(one), one.poolId]).toEqual([["warn", "1 pool"], "q"]);
+    const two = powerless([pool("observe", false), pool("enforce", false)]);
+    expect([plain(two), two.poolId]).toEqual([["warn", "2 pools"], undefined]);
   });
 });
 
@@ -63,19 +66,21 @@ describe("readings", () => {
 
   test("are as old as the oldest that stands", () => {
     const at = (time: string, signal: Signal["signal"]) => ({ observedAt: `2026-09-21T${time}Z`, signal });
-    expect(readingAge(of(at("09:00:00", "none")), now)).toBeNull();
-    expect(plain(readingAge(of(at("09:00:00", "none"), at("13:58:00", "fresh"), at("13:30:00", "fresh")), now))).toEqual(["quiet", "oldest reading 30 min ago"]);
+    expect(readingAge(of(at("09:00:00", "none")), now).text).toBe("none stands");
+    expect(plain(readingAge(of(at("09:00:00", "none"), at("13:58:00", "fresh"), at("13:30:00", "fresh")), now))).toEqual(["quiet", "30 min ago"]);
   });
 
   test("that no key caused are told of by the largest", () => {
-    expect(byNoKey(of({ unattributed: "0.099999" }, { unattributed: null }))).toBeNull();
+    expect(plain(byNoKey(of({ unattributed: "0.099999" }, { unattributed: null })))).toEqual(["quiet", "nothing"]);
     const most = byNoKey(of({ connectionId: "a", unattributed: 3 }, { connectionId: "b", unattributed: "4.25" }, { connectionId: "c", unattributed: 4 }));
-    expect([plain(most), most?.poolId]).toEqual([["warn", "4.2 points of b by no key"], "team"]);
+    expect([plain(most), most.poolId]).toEqual([["warn", "4.2 points of b"], "team"]);
   });
 });
 
-test.each([[0, 0, null], [1, 0, "1 connection outside of every pool"], [0, 2, "2 keys outside of every pool"], [2, 1, "2 connections and 1 key outside of every pool"]])(
-  "%i connections and %i keys outside", (connections, keys, want) => expect(plain(outside({ connections, keys }))?.[1] ?? null).toBe(want),
+test.each([[0, 0, "quiet", "nothing"], [1, 0, "warn", "1 connection"], [0, 2, "warn", "2 keys"], [2, 1, "warn", "2 connections, 1 key"]])(
+  "%i connections and %i keys outside", (connections, keys, tone, text) => expect(plain(outside({ connections, keys }))).toEqual([tone, text]),
 );
 
-test.each([[null, null], [0, null], [2, "2 answers let pass without being sure"]])("%s answers that were not sure", (n, want) => expect(plain(unsure(n))?.[1] ?? null).toBe(want));
+test.each([[null, "quiet", "not told"], [0, "quiet", "none"], [2, "warn", "2 answers"]])("%s answers that were not sure", (n, tone, text) => expect(plain(unsure(n))).toEqual([tone, text]));
+
+test("what was not asked yet is not known", () => expect(plain(outside(null))).toEqual(["quiet", "not known yet"]));

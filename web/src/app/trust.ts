@@ -13,7 +13,6 @@ const oldAfter = 40 * second;
 
 interface Known {
   readonly link: Link;
-  readonly engine: Engine;
   readonly heardAt: number | null;
   readonly now: number;
 }
@@ -39,64 +38,74 @@ export function freshness({ link, heardAt, now }: Known, zone?: string): Said {
   }
 }
 
+/** One thing that is always told, also when it is as it should be: so nothing moves when it is not. */
+export interface Fact extends Said {
+  readonly name: string;
+  /** What it is about, where there is such. */
+  readonly poolId?: string;
+}
+
+const fine = (name: string, text: string): Fact => ({ name, tone: "quiet", text });
+const amiss = (name: string, text: string): Fact => ({ name, tone: "warn", text });
+
 /** How far the engine is behind what gateways have published. */
-export function lag(engine: Engine): Said {
+export function lag(engine: Engine): Fact {
+  const name = "Events";
   switch (engine.kind) {
     case "unknown":
-      return { tone: "quiet", text: "engine not heard yet" };
+      return fine(name, "not heard yet");
     case "stateless":
-      return { tone: "warn", text: `engine not ready: ${engine.message}` };
+      return amiss(name, `not counted: ${engine.message}`);
     case "catching-up":
-      return { tone: "warn", text: `engine catching up: ${count(engine.lastSeq - engine.appliedSeq, "message")} to go` };
+      return amiss(name, `${count(engine.lastSeq - engine.appliedSeq, "message")} to go`);
     case "ready":
-      return engine.lagMs === 0
-        ? { tone: "quiet", text: "every event is counted" }
-        : { tone: engine.lagMs > 5 * second ? "warn" : "quiet", text: `${duration(engine.lagMs)} behind the events` };
+      if (engine.lagMs === 0) return fine(name, "all counted");
+      return { name, tone: engine.lagMs > 5 * second ? "warn" : "quiet", text: `${duration(engine.lagMs)} behind` };
   }
 }
 
-/** How many events could not be counted; null when there are none. */
-export function refused(engine: Engine): Said | null {
-  if (!("counts" in engine) || engine.counts.rejected === 0) return null;
-  return { tone: "warn", text: `${count(engine.counts.rejected, "event")} rejected` };
+/** How many events could not be counted. */
+export function refused(engine: Engine): Fact {
+  const name = "Rejected";
+  if (!("counts" in engine)) return fine(name, "not known yet");
+  return engine.counts.rejected === 0 ? fine(name, "none") : amiss(name, count(engine.counts.rejected, "event"));
 }
 
-/** How many pools block, how many only note, and how many do nothing; null where there is none. */
-export function modes(pools: readonly Pool[]): Said | null {
+/** How many pools block, how many only note, and how many do nothing. */
+export function modes(pools: readonly Pool[]): Fact {
   const words = [["enforce", "enforces"], ["observe", "observes"], ["off", "off"]] as const;
   const told = words.flatMap(([mode, one]) => {
     const n = pools.filter((pool) => pool.mode === mode).length;
     return n === 0 ? [] : [count(n, one, mode)];
   });
-  return told.length === 0 ? null : { tone: "quiet", text: `pools: ${told.join(", ")}` };
+  return fine("Pools", told.join(", ") || "none");
 }
 
-/** How many pools would block, and know nothing that they could hold anybody to; null when there are none. */
-export function powerless(pools: readonly Pool[]): Said | null {
-  const n = pools.filter((pool) => pool.mode !== "off" && !pool.enforcing).length;
-  return n === 0 ? null : { tone: "warn", text: `${count(n, "pool")} ${n === 1 ? "enforces" : "enforce"} nothing` };
+/** How many pools would block, and know nothing that they could hold anybody to. */
+export function powerless(pools: readonly Pool[]): Fact {
+  const name = "Enforcing nothing";
+  const found = pools.filter((pool) => pool.mode !== "off" && !pool.enforcing);
+  const [first] = found;
+  return first ? { ...amiss(name, count(found.length, "pool")), ...(found.length === 1 ? { poolId: first.id } : {}) } : fine(name, "none");
 }
 
-/** How old the oldest reading is that still counts; null where no provider has spoken. */
-export function readingAge(all: readonly KnownPool[], now: number): Said | null {
+/** How old the oldest reading is that still counts. */
+export function readingAge(all: readonly KnownPool[], now: number): Fact {
   const times = all.flatMap(({ usage }) => usage?.signals ?? []).filter((s) => s.signal === "fresh").map((s) => instant(s.observedAt));
-  return times.length === 0 ? null : { tone: "quiet", text: `oldest reading ${relative(Math.min(...times), now)}` };
+  return fine("Oldest reading", times.length === 0 ? "none stands" : relative(Math.min(...times), now));
 }
 
 /** Parts of keys are cut off: what that leaves of a point is nobody's, and nobody's concern. */
 const least = 0.1;
 
-export interface Unattributed extends Said {
-  readonly poolId: string;
-}
-
-/** The most of one window that no key caused; null when keys caused all. Windows are not summed: their points are of different limits. */
-export function byNoKey(all: readonly KnownPool[]): Unattributed | null {
+/** The most of one window that no key caused. Windows are not summed: their points are of different limits. */
+export function byNoKey(all: readonly KnownPool[]): Fact {
+  const name = "Used by no key";
   const rows = all
     .flatMap(({ pool, usage }) => (usage?.signals ?? []).map((s) => ({ poolId: pool.id, of: s.connectionId, points: s.unattributed ?? 0 })))
     .filter((row) => compare(row.points, least) >= 0);
   const most = rows.reduce<(typeof rows)[number] | null>((best, row) => (compare(row.points, best?.points ?? 0) > 0 ? row : best), null);
-  return most && { tone: "warn", text: `${amount(most.points, "percent")} of ${most.of} by no key`, poolId: most.poolId };
+  return most ? { ...amiss(name, `${amount(most.points, "percent")} of ${most.of}`), poolId: most.poolId } : fine(name, "nothing");
 }
 
 export interface Outside {
@@ -104,13 +113,17 @@ export interface Outside {
   readonly keys: number;
 }
 
-/** What was seen and is in no pool; null when there is nothing. */
-export function outside({ connections, keys }: Outside): Said | null {
-  const told = [connections > 0 && count(connections, "connection"), keys > 0 && count(keys, "key")].filter((text) => text !== false);
-  return told.length === 0 ? null : { tone: "warn", text: `${told.join(" and ")} outside of every pool` };
+/** What was seen and is in no pool; null while that was not asked. */
+export function outside(seen: Outside | null): Fact {
+  const name = "Outside of pools";
+  if (!seen) return fine(name, "not known yet");
+  const told = [seen.connections > 0 && count(seen.connections, "connection"), seen.keys > 0 && count(seen.keys, "key")].filter((text) => text !== false);
+  return told.length === 0 ? fine(name, "nothing") : amiss(name, told.join(", "));
 }
 
-/** How often the engine let pass what it was not sure of; null when it never did, or does not tell. */
-export function unsure(n: number | null): Said | null {
-  return n === null || n === 0 ? null : { tone: "warn", text: `${count(n, "answer")} let pass without being sure` };
+/** How often the engine let pass what it was not sure of; null when it does not tell. */
+export function unsure(n: number | null): Fact {
+  const name = "Let pass unsure";
+  if (n === null) return fine(name, "not told");
+  return n === 0 ? fine(name, "none") : amiss(name, count(n, "answer"));
 }

@@ -1,41 +1,63 @@
 import { useAsked } from "../state/asked";
 import { useSession } from "../state/session";
 import { minute } from "../words/time";
-import type { Said } from "../words/verdict";
 import { href } from "./route";
-import { byNoKey, freshness, lag, modes, outside, powerless, readingAge, refused, unsure } from "./trust";
+import { byNoKey, type Fact, freshness, lag, modes, outside, powerless, readingAge, refused, unsure } from "./trust";
 
 /** The line that stands on every page: how fresh its numbers are, and what they leave out. */
 export function TrustLine() {
-  const { store } = useSession();
-  const known = { link: store.link.value, engine: store.engine.value, heardAt: store.heardAt.value, now: store.now.value };
-  const fresh = freshness(known);
-  const behind = lag(known.engine);
+  const engine = useSession().store.engine.value;
   return (
-    <div class="trust" role="status" aria-label="How far the numbers can be trusted">
-      <span class={`trust-item trust-link ${fresh.tone}`}>{fresh.text}</span>
-      <span class={`trust-item ${behind.tone}`}>{behind.text}</span>
-      <OfPools />
-      <OfReadings />
-      <Item said={refused(known.engine)} to={href("rejected")} />
-      <LeftOut />
-    </div>
+    <section class="trust" aria-label="How far the numbers can be trusted">
+      <Freshness />
+      <ul class="trust-facts">
+        <Item of={lag(engine)} always />
+        <OfReadings />
+        <OfPools />
+        <Item of={refused(engine)} to={href("rejected")} />
+        <LeftOut />
+      </ul>
+    </section>
   );
 }
 
-/** Nothing where there is nothing to say. */
-function Item({ said, to }: { said: Said | null; to?: string }) {
-  if (!said) return null;
-  const shown = `trust-item ${said.tone}`;
-  return to === undefined ? <span class={shown}>{said.text}</span> : <a class={shown} href={to}>{said.text}</a>;
+/** Counts up every second while nothing is heard: who listens hears only what has changed before the colon. */
+function Freshness() {
+  const { store } = useSession();
+  const fresh = freshness({ link: store.link.value, heardAt: store.heardAt.value, now: store.now.value });
+  return (
+    <>
+      <p class={`trust-link ${fresh.tone}`}>{fresh.text}</p>
+      <p class="hidden-text" role="status">
+        {fresh.text.split(":")[0]}
+      </p>
+    </>
+  );
+}
+
+interface ItemProps {
+  of: Fact;
+  /** Where more is said of it, when something is amiss. */
+  to?: string;
+  /** Told on narrow screens too when nothing is amiss. */
+  always?: boolean;
+}
+
+function Item({ of: { name, tone, text }, to, always = false }: ItemProps) {
+  return (
+    <li class={`trust-fact ${tone}${always ? " always" : ""}`}>
+      <span class="trust-name">{name}</span> {to !== undefined && tone === "warn" ? <a href={to}>{text}</a> : <span>{text}</span>}
+    </li>
+  );
 }
 
 function OfPools() {
   const pools = useSession().store.pools.value ?? [];
+  const idle = powerless(pools);
   return (
     <>
-      <Item said={modes(pools)} />
-      <Item said={powerless(pools)} to={href("pools")} />
+      <Item of={modes(pools)} />
+      <Item of={idle} to={idle.poolId === undefined ? href("pools") : href("pool", idle.poolId)} />
     </>
   );
 }
@@ -45,8 +67,8 @@ function OfReadings() {
   const lost = byNoKey(store.all.value);
   return (
     <>
-      <Item said={readingAge(store.all.value, store.now.value)} />
-      <Item said={lost} to={href("pool", lost?.poolId)} />
+      <Item of={readingAge(store.all.value, store.now.value)} always />
+      <Item of={lost} to={href("pool", lost.poolId)} />
     </>
   );
 }
@@ -63,11 +85,10 @@ function LeftOut() {
     },
     minute,
   ).value;
-  if (!asked) return null;
   return (
     <>
-      <Item said={outside(asked)} to={href("plans")} />
-      <Item said={unsure(asked.passed)} />
+      <Item of={outside(asked)} to={href("plans")} />
+      <Item of={unsure(asked?.passed ?? null)} />
     </>
   );
 }

@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
-import type { Blocked, KeyVerdict, Pool, Usage } from "../api/types";
-import { blockedNow } from "./blocked";
+import { describe, expect, test } from "vitest";
+import type { Blocked, KeyUse, KeyVerdict, Pool, Usage, UsedDimension } from "../api/types";
+import { blockedNow, grouped } from "./blocked";
 
 const pool = { id: "team" } as Pool;
 const key = (apiKeyId: string, change: Partial<KeyVerdict>): KeyVerdict => ({
@@ -37,4 +37,29 @@ test("what was met is that of the newest block of the same key, pool and reason"
   ];
   const usage = { keys: [key("ann", { decision: "block", reason: "fair-share" })] } as Usage;
   expect(blockedNow([{ pool, usage }], blocks)[0]?.binding).toEqual({ unit: "tokens", window: "hourly" });
+});
+
+describe("without a block that was seen, numbers tell what was met", () => {
+  const dim = (unit: UsedDimension["unit"], change: Partial<UsedDimension>): UsedDimension => ({ unit, window: "hourly", limit: 10, consumedTotal: 9, perKey: [], ...change }) as UsedDimension;
+  const perKey = (remaining: KeyUse["remaining"]): KeyUse[] => [{ apiKeyId: "ann", remaining } as KeyUse];
+  const capped = { id: "team", allocations: [{ apiKeyId: "ann", caps: [{ unit: "usd", window: "daily", value: 2 }] }] } as unknown as Pool;
+
+  test.each<[KeyVerdict["reason"], UsedDimension[], string | undefined]>([
+    ["global-saturated", [dim("requests", {}), dim("tokens", { consumedTotal: 10 })], "tokens"],
+    ["global-saturated", [dim("requests", { consumedTotal: 11 }), dim("tokens", { consumedTotal: 10 })], undefined],
+    ["fair-share", [dim("requests", { perKey: perKey(null) }), dim("tokens", { perKey: perKey("0") })], "tokens"],
+    ["fair-share", [dim("requests", { perKey: perKey("0.5") })], undefined],
+    ["cap-absolute", [], "usd"],
+    ["capacity", [dim("tokens", { consumedTotal: 10 })], undefined],
+  ])("of %s", (reason, dimensions, unit) => {
+    const usage = { dimensions, keys: [key("ann", { decision: "block", reason })] } as Usage;
+    expect(blockedNow([{ pool: capped, usage }], [])[0]?.binding?.unit).toBe(unit);
+  });
+});
+
+test("keys are told together that are blocked for the same until the same minute", () => {
+  const stop = (id: string, retryAt: string | null, reason: KeyVerdict["reason"] = "fair-share"): KeyVerdict => key(id, { decision: "block", reason, retryAt });
+  const keys = [stop("ann", "2026-09-21T14:00:01.000Z"), stop("bob", "2026-09-21T14:00:59.000Z"), stop("cat", "2026-09-21T14:01:00.000Z"), stop("dan", "2026-09-21T14:00:02.000Z", "capacity"), stop("eve", null), stop("fay", null)];
+  const usage = { dimensions: [], keys } as unknown as Usage;
+  expect(grouped(blockedNow([{ pool, usage }], [])).map((g) => g.keys)).toEqual([["ann", "bob"], ["dan"], ["cat"], ["eve", "fay"]]);
 });

@@ -1,5 +1,7 @@
 /** Who is blocked now, and what for. */
 import type { Binding, Blocked, KeyVerdict, Pool, Usage } from "../api/types";
+import { compare } from "../words/decimal";
+import { usedUp } from "./health";
 import { ownRow } from "./keys";
 
 /** A pool with its usage, as the store has them. */
@@ -11,7 +13,7 @@ export interface Known {
 export interface BlockedKey {
   readonly pool: Pool;
   readonly verdict: KeyVerdict;
-  /** What it met, where a block of it was seen since the page was opened. */
+  /** What it met, where its numbers or a block since the page was opened tell. */
   readonly binding: Binding | undefined;
 }
 
@@ -31,11 +33,51 @@ function order(a: BlockedKey, b: BlockedKey): number {
 export function blockedNow(all: readonly Known[], blocks: readonly Blocked[]): BlockedKey[] {
   return all
     .flatMap(({ pool, usage }) =>
-      (usage?.keys ?? []).filter(stopped).filter(ownRow).map((verdict) => ({ pool, verdict, binding: bindingOf(pool, verdict, blocks) })),
+      (usage?.keys ?? []).filter(stopped).filter(ownRow).map((verdict) => ({ pool, verdict, binding: bindingOf(pool, usage, verdict, blocks) })),
     )
     .sort(order);
 }
 
-function bindingOf(pool: Pool, v: KeyVerdict, blocks: readonly Blocked[]): Binding | undefined {
-  return blocks.find((b) => b.poolId === pool.id && b.apiKeyId === v.apiKeyId && b.reason === v.reason)?.binding;
+function bindingOf(pool: Pool, usage: Usage | null, v: KeyVerdict, blocks: readonly Blocked[]): Binding | undefined {
+  const met = metOf(pool, usage, v);
+  // Of several, a block of it says which.
+  return met.length === 1 ? met[0] : blocks.find((b) => b.poolId === pool.id && b.apiKeyId === v.apiKeyId && b.reason === v.reason)?.binding;
+}
+
+/** What can stand against a key by its numbers. Of a reason that is not told by numbers, nothing. */
+function metOf(pool: Pool, usage: Usage | null, { apiKeyId, allocation, reason }: KeyVerdict): Binding[] {
+  const of = usage?.dimensions ?? [];
+  const named = ({ unit, window }: Binding): Binding => ({ unit, window });
+  switch (reason) {
+    case "global-saturated":
+      return of.filter(usedUp).map(named);
+    case "fair-share":
+      return of.filter((d) => d.perKey.some((key) => key.apiKeyId === apiKeyId && key.remaining !== null && compare(key.remaining, 0) <= 0)).map(named);
+    case "cap-absolute":
+      return (pool.allocations.find((a) => a.apiKeyId === allocation)?.caps ?? []).map(named);
+    default:
+      return [];
+  }
+}
+
+/** Keys that are blocked in one pool for the same, and until the same minute. */
+export interface BlockedGroup {
+  readonly id: string;
+  readonly pool: Pool;
+  readonly keys: readonly string[];
+  readonly verdict: KeyVerdict;
+  readonly binding: Binding | undefined;
+}
+
+/** Puts those together of which the same is said, in the order of the first of each. */
+export function grouped(rows: readonly BlockedKey[]): BlockedGroup[] {
+  const groups = new Map<string, BlockedGroup & { keys: string[] }>();
+  for (const { pool, verdict, binding } of rows) {
+    const minute = verdict.retryAt?.slice(0, "2026-09-21T14:00".length);
+    const id = JSON.stringify([pool.id, verdict.decision, verdict.reason, binding, minute]);
+    const known = groups.get(id);
+    if (known) known.keys.push(verdict.apiKeyId);
+    else groups.set(id, { id, pool, keys: [verdict.apiKeyId], verdict, binding });
+  }
+  return [...groups.values()];
 }

@@ -1,13 +1,13 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Amount } from "../api/json";
-import type { KeyUse, Pool, Usage, UsedDimension } from "../api/types";
-import { figures, uses } from "./figures";
+import type { KeyUse, KeyVerdict, Pool, Usage, UsedDimension } from "../api/types";
+import { fairness, figures, uses } from "./figures";
 
 const key = (apiKeyId: string, consumed: Amount, fairShare: Amount | null, borrowing = false, allocation: string | null = apiKeyId): KeyUse =>
   ({ apiKeyId, allocation, consumed, fairShare, borrowing }) as KeyUse;
 const dim = (usedPercent: Amount | null, perKey: KeyUse[] = []): UsedDimension => ({ limit: usedPercent === null ? null : 100, usedPercent, perKey }) as UsedDimension;
 const pool = (id: string, ...keys: string[]): Pool => ({ id, allocations: keys.map((apiKeyId) => ({ apiKeyId })) }) as Pool;
-const usage = (...dimensions: UsedDimension[]): Usage => ({ dimensions }) as Usage;
+const usage = (...dimensions: UsedDimension[]): Usage => ({ dimensions, keys: [] as KeyVerdict[] }) as Usage;
 
 test("keys are counted once, and an unknown limit is no part of the average", () => {
   const all = [
@@ -32,4 +32,26 @@ test("who has most of its share comes first, by the tightest limit", () => {
   const tight = dim(80, [key("ann", 10, 20), key("bob", 30, 20), key("cat", 0, 20), key("eve", 5, null, false, null), key("dan", 1, 0)]);
   const found = uses([{ pool: pool("a"), usage: usage(loose, tight) }, { pool: pool("b"), usage: usage(dim(null, [key("fay", 1, null)])) }]);
   expect(found.map((use) => [use.key.apiKeyId, use.dimension === tight])).toEqual([["dan", true], ["bob", true], ["ann", true]]);
+});
+
+describe("who is robbed", () => {
+  const tight = { ...dim(100, [key("ann", 90, 50, true), key("bob", 10, 50), key("cat", 40, 50)]), mode: "strict" } as UsedDimension;
+  const with_ = (keys: Partial<KeyVerdict>[]) => uses([{ pool: pool("a"), usage: { dimensions: [tight], keys } as Usage }]);
+  const blocked = (apiKeyId: string, change: Partial<KeyVerdict> = {}): Partial<KeyVerdict> => ({ apiKeyId, decision: "block", reason: "global-saturated", ...change });
+
+  test("comes first, and who has taken it is not", () => {
+    const found = with_([blocked("ann"), blocked("bob")]);
+    expect(found.map((use) => use.key.apiKeyId)).toEqual(["bob", "ann", "cat"]);
+    expect(fairness(found)).toEqual({ robbed: 1, above: 1, borrowing: 0 });
+  });
+
+  test.each<[string, Partial<KeyVerdict>]>([
+    ["in a pool that observes", { decision: "allow", wouldBlock: true }],
+    ["at its own cap", { reason: "cap-absolute" }],
+  ])("nobody is who stops %s", (_, change) => expect(fairness(with_([blocked("bob", change)])).robbed).toBe(0));
+
+  test("nobody is while there is room, and above is only borrowing", () => {
+    const loose = { ...tight, mode: "generous" } as UsedDimension;
+    expect(fairness(uses([{ pool: pool("a"), usage: usage(loose) }]))).toEqual({ robbed: 0, above: 0, borrowing: 1 });
+  });
 });

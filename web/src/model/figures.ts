@@ -1,6 +1,6 @@
 /** The figures above all pools. */
 import type { Amount } from "../api/json";
-import type { KeyUse, Pool, UsedDimension } from "../api/types";
+import type { KeyUse, KeyVerdict, Pool, UsedDimension } from "../api/types";
 import { decimal, digits, percentOf, roughly, sum } from "../words/decimal";
 import type { Known } from "./blocked";
 import { tightest } from "./health";
@@ -48,6 +48,7 @@ export interface Use {
   readonly pool: Pool;
   readonly dimension: UsedDimension;
   readonly key: KeyUse;
+  readonly verdict: KeyVerdict | undefined;
 }
 
 /**
@@ -59,14 +60,37 @@ function timesShare({ consumed, fairShare }: KeyUse): number {
   return used === 0 ? 0 : used / roughly(fairShare ?? 0);
 }
 
-/** Who has used something, by the dimension of its pool that is nearest to its limit; who has most of its share first. */
+/** Who has used something, by the dimension of its pool that is nearest to its limit; who is robbed first, then who has most of its share. */
 export function uses(all: readonly Known[]): Use[] {
   return all
     .flatMap(({ pool, usage }) => {
       const dimension = usage && tightest(usage);
       if (!dimension || dimension.limit === null) return [];
-      return dimension.perKey.filter((key) => ownRow(key) && key.fairShare !== null).map((key) => ({ pool, dimension, key, times: timesShare(key) }));
+      const verdicts = new Map(usage.keys.map((v) => [v.apiKeyId, v]));
+      const keys = dimension.perKey.filter((key) => ownRow(key) && key.fairShare !== null);
+      return keys.map((key) => ({ pool, dimension, key, verdict: verdicts.get(key.apiKeyId), times: timesShare(key) }));
     })
     .filter((use) => use.times > 0)
-    .sort((a, b) => b.times - a.times);
+    .sort((a, b) => Number(robbed(b)) - Number(robbed(a)) || b.times - a.times);
+}
+
+/** Whether everybody gets its share: how many keys do not, and who has more than its own. */
+export interface Fairness {
+  /** Are blocked, and have share left. */
+  readonly robbed: number;
+  /** Have more than their share while shares count. */
+  readonly above: number;
+  /** Have more than their share of what others leave. */
+  readonly borrowing: number;
+}
+
+/** It is blocked and has share left, because others have used it up. */
+export function robbed({ key, verdict }: Use): boolean {
+  return !key.borrowing && verdict?.decision === "block" && verdict.reason === "global-saturated";
+}
+
+export function fairness(found: readonly Use[]): Fairness {
+  const above = found.filter((use) => use.key.borrowing);
+  const strict = above.filter((use) => use.dimension.mode === "strict").length;
+  return { robbed: found.filter(robbed).length, above: strict, borrowing: above.length - strict };
 }

@@ -18,7 +18,7 @@ test.each<[string, Pool["mode"], Usage | null, string, string]>([
   ["there is room", "enforce", usage([dim({}), unknown]), "good", "Room for all"],
   ["one dimension is strict", "enforce", usage([dim({}), strict]), "warn", "Shares count"],
   ["one is full", "enforce", usage([strict, full]), "bad", "Used up"],
-  ["one is full and it observes", "observe", usage([full]), "bad", "Used up, observed"],
+  ["one is full and it observes", "observe", usage([full]), "bad", "Used up"],
 ])("when %s", (_, mode, of, tone, text) => expect(health(pool(mode), of)).toMatchObject({ tone, text }));
 
 test("the tightest is nearest to its limit, and unknown is not near", () => {
@@ -28,4 +28,9 @@ test("the tightest is nearest to its limit, and unknown is not near", () => {
   expect(tightest(usage([unknown]))).toBe(unknown);
   expect(tightest(usage([]))).toBeNull();
   expect([fullness(dim({ usedPercent: 132 })), fullness(unknown)]).toEqual([1.32, -1]);
+});
+
+test("a pool that observes says that nobody feels it", () => {
+  expect(health(pool("observe"), usage([full])).means).toMatch(/nobody is blocked\.$/);
+  expect(health(pool("enforce"), usage([full])).means).not.toContain("observes");
 });

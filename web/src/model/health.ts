@@ -40,7 +40,7 @@ export function health(pool: Pool, usage: Usage | null): Health {
     };
   }
   const state = enforced(usage);
-  return pool.mode === "observe" ? { ...state, text: `${state.text}, observed`, means: `${state.means} The pool only observes: nobody is blocked.` } : state;
+  return pool.mode === "observe" ? { ...state, means: `${state.means} The pool only observes: nobody is blocked.` } : state;
 }
 
 function enforced(usage: Usage): Health {

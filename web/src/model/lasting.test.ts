@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Amount } from "../api/json";
 import type { ConnectionUse, Pool, Signal, Usage, UsedDimension } from "../api/types";
-import { lasting, lastingOf, projection, rolling } from "./lasting";
+import { lastingOf, limits, projection } from "./lasting";
 
 const noon = Date.parse("2026-09-21T12:00:00.000Z");
 const at = (minutes: number): string => new Date(noon + minutes * 60_000).toISOString();
@@ -30,21 +30,28 @@ describe("a window of an account", () => {
   test.each([[0, "50"], [1, "50.3"], [150, "100"], [200, "100"], [-150, "0"], [-151, "0"]])("at minute %i %s % of it is over", (minute, elapsed) =>
     expect(lastingOf("p", signal({}), noon + minute * 60_000)?.elapsed).toBe(elapsed),
   );
-
-  test("is told in the order of need", () => {
-    const used = (connectionId: string, usedPercent: Amount): Signal => signal({ connectionId, usedPercent });
-    const signals = [used("idle", 2), used("near", 49), used("soon", 90), used("gone", 100), used("later", 60), signal({ connectionId: "new", usedPercent: 1, observedAt: at(-149) })];
-    const pool = { id: "p" } as Pool;
-    expect(lasting([{ pool, usage: { signals } as Usage }, { pool, usage: null }], noon).map((row) => row.connectionId)).toEqual(["gone", "soon", "later", "near", "idle", "new"]);
-  });
 });
 
 const dim = (change: Partial<UsedDimension>): UsedDimension =>
   ({ unit: "requests", window: "hourly", limit: 100, consumedTotal: 10, usedPercent: 10, perConnection: [], burnRate: { perSecond: 1, timeToExhaustionMs: 90_000 }, ...change }) as UsedDimension;
 
-test("limits of our own are told the fullest first, those that are not known not at all", () => {
-  const dimensions = [dim({ usedPercent: "9.5" }), dim({ unit: "percent" }), dim({ limit: null, usedPercent: null }), dim({ usedPercent: 132 })];
-  expect(rolling([{ pool: { id: "p", name: "P" } as Pool, usage: { dimensions } as Usage }]).map((r) => r.dimension.usedPercent)).toEqual([132, "9.5"]);
+describe("limits are told", () => {
+  const told = (signals: Signal[], dimensions: UsedDimension[]): string[] => {
+    const usage = { signals, dimensions, asOf: { time: at(0) } } as Usage;
+    const all = limits([{ pool: { id: "p", name: "P" } as Pool, usage }, { pool: { id: "q" } as Pool, usage: null }], noon);
+    return all.map((row) => (row.kind === "account" ? row.of.connectionId : String(row.of.dimension.usedPercent)));
+  };
+  const used = (connectionId: string, usedPercent: Amount): Signal => signal({ connectionId, usedPercent });
+  const ours = (usedPercent: number, change: Partial<UsedDimension> = {}): UsedDimension =>
+    dim({ consumedTotal: usedPercent, usedPercent, burnRate: { perSecond: 0, timeToExhaustionMs: null }, ...change });
+  const runsOutIn = (minutes: number): Partial<UsedDimension> => ({ burnRate: { perSecond: 1, timeToExhaustionMs: minutes * 60_000 } });
+
+  test("with those that are used up first, then those that will be soonest, then by use", () => {
+    const signals = [used("idle", 2), used("near", 49), used("soon", 90), used("gone", 100), used("later", 60), signal({ connectionId: "new", usedPercent: 1, observedAt: at(-149) })];
+    expect(told(signals, [ours(48), ours(132), ours(70, runsOutIn(1)), ours(71, runsOutIn(90))])).toEqual(["132", "gone", "70", "soon", "71", "later", "near", "48", "idle", "new"]);
+  });
+
+  test("but for those that are not known, and points, of which accounts tell", () => expect(told([], [ours(9), dim({ unit: "percent" }), dim({ limit: null })])).toEqual(["9"]));
 });
 
 test.each<[string, Partial<UsedDimension>, object]>([
@@ -54,5 +61,7 @@ test.each<[string, Partial<UsedDimension>, object]>([
   ["ends a moment before it is given anew", { perConnection: [{ resetAt: at(1.6) }] as ConnectionUse[] }, { kind: "ends", at: noon + 90_000 }],
   ["is used up, whatever its rate", { consumedTotal: 100, burnRate: { perSecond: 0, timeToExhaustionMs: null } }, { kind: "used-up" }],
   ["has no rate", { burnRate: { perSecond: 0, timeToExhaustionMs: null } }, { kind: "no-data" }],
+  ["comes to less than its limit in a whole window", { burnRate: { perSecond: "0.027777", timeToExhaustionMs: 90_000 } }, { kind: "lasts", most: "99.9972" }],
+  ["comes to just its limit", { limit: 3600, burnRate: { perSecond: 1, timeToExhaustionMs: 90_000 } }, { kind: "ends", at: noon + 90_000 }],
   ["has no limit", { limit: null, burnRate: { perSecond: 1, timeToExhaustionMs: null } }, { kind: "no-limit" }],
 ])("a dimension that %s", (_, change, want) => expect(projection(dim(change), noon)).toEqual(want));

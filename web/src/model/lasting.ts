@@ -1,8 +1,8 @@
 /** Whether what an account may use lasts until it is given anew. */
 import type { Amount } from "../api/json";
 import type { Signal, UsedDimension, Window } from "../api/types";
-import { compare, percentOf, roughly } from "../words/decimal";
-import { day, hour, instant } from "../words/time";
+import { compare, decimal, digits, percentOf, roughly } from "../words/decimal";
+import { day, hour, instant, second } from "../words/time";
 import type { Known } from "./blocked";
 import { usedUp } from "./health";
 
@@ -73,21 +73,9 @@ export function lastingOf(poolId: string, s: Signal, now: number): Lasting | nul
   };
 }
 
-const rank: Record<Outcome["kind"], number> = { gone: 0, short: 1, lasts: 2, early: 3 };
-
-function order(a: Lasting, b: Lasting): number {
-  const kinds = rank[a.outcome.kind] - rank[b.outcome.kind];
-  if (kinds !== 0) return kinds;
-  if (a.outcome.kind === "short" && b.outcome.kind === "short") return a.outcome.at - b.outcome.at;
-  return compare(b.used, a.used);
-}
-
-/** Every window of every account of which a provider spoke, the tightest first. */
-export function lasting(all: readonly Known[], now: number): Lasting[] {
-  return all
-    .flatMap(({ pool, usage }) => (usage?.signals ?? []).map((signal) => lastingOf(pool.id, signal, now)))
-    .filter((row) => row !== null)
-    .sort(order);
+/** Every window of every account of which a provider spoke. */
+function accounts(all: readonly Known[], now: number): Lasting[] {
+  return all.flatMap(({ pool, usage }) => (usage?.signals ?? []).map((signal) => lastingOf(pool.id, signal, now))).filter((row) => row !== null);
 }
 
 /** A limit that no provider speaks of: it does not start anew, what is older than its window just counts no more. */
@@ -96,17 +84,45 @@ export interface Rolling {
   readonly poolId: string;
   readonly poolName: string;
   readonly dimension: UsedDimension;
+  readonly outcome: Projection;
 }
 
-/** Every limit of our own that is known, the fullest first. */
-export function rolling(all: readonly Known[]): Rolling[] {
-  return all
-    .flatMap(({ pool, usage }) =>
-      (usage?.dimensions ?? [])
-        .filter((d) => d.unit !== "percent" && d.limit !== null)
-        .map((dimension) => ({ id: [pool.id, dimension.unit, dimension.window].join(" "), poolId: pool.id, poolName: pool.name, dimension })),
-    )
-    .sort((a, b) => compare(b.dimension.usedPercent ?? 0, a.dimension.usedPercent ?? 0));
+/** Every limit of our own that is known. */
+function rolling(all: readonly Known[]): Rolling[] {
+  return all.flatMap(({ pool, usage }) => {
+    if (usage === null) return [];
+    const at = instant(usage.asOf.time);
+    const known = usage.dimensions.filter((d) => d.unit !== "percent" && d.limit !== null);
+    return known.map((dimension) => ({
+      id: [pool.id, dimension.unit, dimension.window].join(" "),
+      poolId: pool.id, poolName: pool.name, dimension, outcome: projection(dimension, at),
+    }));
+  });
+}
+
+/** All that may be used up, of whichever kind. */
+export type Limit = { readonly kind: "account"; readonly of: Lasting } | { readonly kind: "rolling"; readonly of: Rolling };
+
+/** How bad it is: 0 for what is used up, 1 for what will be, 2 for all else. */
+export function urgency({ of: { outcome } }: Limit): 0 | 1 | 2 {
+  if (outcome.kind === "gone" || outcome.kind === "used-up") return 0;
+  return outcome.kind === "short" || outcome.kind === "ends" ? 1 : 2;
+}
+
+const endOf = ({ of: { outcome } }: Limit): number => ("at" in outcome ? outcome.at : 0);
+
+const usedOf = (limit: Limit): Amount => (limit.kind === "account" ? limit.of.used : (limit.of.dimension.usedPercent ?? 0));
+
+function tighter(a: Limit, b: Limit): number {
+  const rank = urgency(a);
+  if (rank !== urgency(b)) return rank - urgency(b);
+  return (rank === 1 && endOf(a) - endOf(b)) || compare(usedOf(b), usedOf(a));
+}
+
+/** Every limit, the tightest first: what is used up, what will be and soonest, then by how much is used. */
+export function limits(all: readonly Known[], now: number): Limit[] {
+  const both: Limit[] = [...accounts(all, now).map((of): Limit => ({ kind: "account", of })), ...rolling(all).map((of): Limit => ({ kind: "rolling", of }))];
+  return both.sort(tighter);
 }
 
 /** What becomes of a dimension at the rate of the last hour. */
@@ -114,19 +130,34 @@ export type Projection =
   | { readonly kind: "no-data" }
   | { readonly kind: "no-limit" }
   | { readonly kind: "used-up" }
-  /** Used up at that instant. */
+  /** Used up at that instant, or later: what grows old meanwhile counts no more. */
   | { readonly kind: "ends"; readonly at: number }
   /** Given anew at that instant, before it is used up. */
-  | { readonly kind: "reset"; readonly at: number };
+  | { readonly kind: "reset"; readonly at: number }
+  /** Never used up: a whole window at this rate comes to less than the limit. */
+  | { readonly kind: "lasts"; readonly most: string };
 
-/** The engine cuts the wait off at the reset, to the millisecond. */
+/**
+ * The engine divides what is left by the rate, and cuts that off at the reset, to
+ * the millisecond. It leaves out that use grows old: a window that slides never
+ * holds more than the rate times its length, and where that is below the limit
+ * there is no end.
+ */
 export function projection(d: UsedDimension, now: number): Projection {
   if (usedUp(d)) return { kind: "used-up" };
   const ms = d.burnRate.timeToExhaustionMs;
   if (compare(d.burnRate.perSecond, 0) === 0) return { kind: "no-data" };
   if (ms === null || d.limit === null) return { kind: "no-limit" };
   const at = now + ms;
-  return resets(d).some((reset) => Math.abs(reset - at) <= 1) ? { kind: "reset", at } : { kind: "ends", at };
+  if (resets(d).some((reset) => Math.abs(reset - at) <= 1)) return { kind: "reset", at };
+  const most = perWindow(d);
+  return compare(most, d.limit) < 0 ? { kind: "lasts", most } : { kind: "ends", at };
 }
 
 const resets = (d: UsedDimension): number[] => d.perConnection.flatMap((c) => (c.resetAt === null ? [] : [instant(c.resetAt)]));
+
+/** What the rate comes to in a whole window, exactly. */
+function perWindow({ window, burnRate }: UsedDimension): string {
+  const { units, scale } = decimal(burnRate.perSecond);
+  return digits({ units: units * BigInt(windowMs[window] / second), scale });
+}

@@ -16,18 +16,22 @@ test.each<[Outcome, string]>([
   [{ kind: "early" }, "quiet: Too early to say, starts anew 16:15"],
 ])("%o", (outcome, want) => expect(plain(outcomeWords(outcome, "2026-09-21T16:15:00.000Z", now, "UTC"))).toBe(want));
 
-test.each<[number, number | null, string]>([
-  [10, 5_400_000, "quiet: At this rate enough for 1 h 30 min"],
-  [10, null, "quiet: No rate yet"],
-  [100, null, "bad: Used up"],
-])("%i of 100, and %s ms to go", (consumedTotal, timeToExhaustionMs, want) =>
-  expect(plain(rollingWords({ limit: 100, consumedTotal, burnRate: { perSecond: 1, timeToExhaustionMs } } as UsedDimension))).toBe(want),
-);
+test.each<[Projection, string]>([
+  [{ kind: "used-up" }, "bad: Used up"],
+  [{ kind: "ends", at: now + 5_400_000 }, "warn: Runs out in 1 h 30 min (15:30)"],
+  [{ kind: "reset", at: now + 5_400_000 }, "good: Lasts until 15:30"],
+  [{ kind: "lasts", most: "99.5" }, "good: Lasts at this rate"],
+  [{ kind: "no-data" }, "quiet: No rate yet"],
+  [{ kind: "no-limit" }, "quiet: No rate yet"],
+])("%o without a reset", (p, want) => expect(plain(rollingWords(p, now, "UTC"))).toBe(want));
+
+const d = { unit: "requests", window: "hourly", limit: 3000 } as UsedDimension;
 
 test.each<[Projection, string]>([
   [{ kind: "no-data" }, "No data: a rate takes two minutes with use in the last hour."],
   [{ kind: "no-limit" }, "The limit is not known, so nobody can say how long it will last."],
   [{ kind: "used-up" }, "The limit is used up."],
-  [{ kind: "ends", at: now + 60_000 }, "If everybody goes on like this, it is used up in 1 min (14:01)."],
+  [{ kind: "ends", at: now + 60_000 }, "If everybody goes on like this, it is used up in 1 min (14:01) at the earliest."],
   [{ kind: "reset", at: now + 60_000 }, "If everybody goes on like this, it lasts until it starts anew in 1 min (14:01)."],
-])("%o", (p, want) => expect(projectionWords(p, now, "UTC").replaceAll(nbsp, " ")).toBe(want));
+  [{ kind: "lasts", most: "1535.42" }, "If everybody goes on like this, it lasts: that comes to 1,535.4 requests per hour, of 3,000 requests."],
+])("%o", (p, want) => expect(projectionWords(p, d, now, "UTC").replaceAll(nbsp, " ")).toBe(want));

@@ -1,8 +1,9 @@
 /** What becomes of a limit, in a few words. */
 import type { UsedDimension } from "../api/types";
 import type { Outcome, Projection } from "../model/lasting";
-import { usedUp } from "../model/health";
-import { duration, instant, moment, until } from "./time";
+import { amount } from "./amount";
+import { windowName } from "./terms";
+import { instant, moment, until } from "./time";
 import type { Said } from "./verdict";
 
 /** "Used up until 16:15", "Runs out in 40 min (14:45)", "Lasts until 16:15", "Too early to say". */
@@ -23,15 +24,24 @@ export function outcomeWords(outcome: Outcome, resetAt: string, now: number, zon
 }
 
 /** As outcomeWords, of a limit without a reset: at the rate of the last hour. */
-export function rollingWords(d: UsedDimension): Said {
-  const ms = d.burnRate.timeToExhaustionMs;
-  if (usedUp(d)) return { tone: "bad", text: "Used up" };
-  if (ms === null) return { tone: "quiet", text: "No rate yet" };
-  return { tone: "quiet", text: `At this rate enough for ${duration(ms)}` };
+export function rollingWords(p: Projection, now: number, zone?: string): Said {
+  switch (p.kind) {
+    case "used-up":
+      return { tone: "bad", text: "Used up" };
+    case "ends":
+      return { tone: "warn", text: `Runs out ${until(p.at, now, zone)}` };
+    case "reset":
+      return { tone: "good", text: `Lasts until ${moment(p.at, now, zone)}` };
+    case "lasts":
+      return { tone: "good", text: "Lasts at this rate" };
+    case "no-data":
+    case "no-limit":
+      return { tone: "quiet", text: "No rate yet" };
+  }
 }
 
 /** What the rate of the last hour leads to, as a sentence. */
-export function projectionWords(p: Projection, now: number, zone?: string): string {
+export function projectionWords(p: Projection, d: UsedDimension, now: number, zone?: string): string {
   switch (p.kind) {
     case "no-data":
       return "No data: a rate takes two minutes with use in the last hour.";
@@ -40,8 +50,10 @@ export function projectionWords(p: Projection, now: number, zone?: string): stri
     case "used-up":
       return "The limit is used up.";
     case "ends":
-      return `If everybody goes on like this, it is used up ${until(p.at, now, zone)}.`;
+      return `If everybody goes on like this, it is used up ${until(p.at, now, zone)} at the earliest.`;
     case "reset":
       return `If everybody goes on like this, it lasts until it starts anew ${until(p.at, now, zone)}.`;
+    case "lasts":
+      return `If everybody goes on like this, it lasts: that comes to ${amount(p.most, d.unit)} per ${windowName(d.window)}, of ${amount(d.limit, d.unit)}.`;
   }
 }

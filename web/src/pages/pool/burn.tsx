@@ -7,18 +7,19 @@ import { Chart, type Line, type Reading } from "../../parts/chart";
 import { useAsked } from "../../state/asked";
 import { useSession } from "../../state/session";
 import { amount, short } from "../../words/amount";
-import { compare, roughly, sum } from "../../words/decimal";
+import { compare, sum } from "../../words/decimal";
 import { outcomeWords, projectionWords } from "../../words/outcome";
 import { rateWords } from "../../words/rate";
-import { dimensionName } from "../../words/terms";
 import { instant, minute, moment } from "../../words/time";
 import { unitTitle } from "../../words/units";
+import { Ahead } from "./ahead";
 import type { CountedProps } from "./index";
 import { chartUnit, hueOf, nameOf, tickAmount } from "./lines";
 import { Section } from "./shares";
 
 /** How fast each key and all together use it, and what that leads to. */
-export function BurnRate({ pool, usage, dimension: d, hues }: CountedProps) {
+export function BurnRate(props: CountedProps) {
+  const { pool, usage, dimension: d, hues } = props;
   const { api, store } = useSession();
   const history = useAsked(
     `${pool.id} ${pool.revision}`,
@@ -31,8 +32,16 @@ export function BurnRate({ pool, usage, dimension: d, hues }: CountedProps) {
   return (
     <Section title="Burn rate" lead={`How fast ${unitTitle(chartUnit(d.unit))} are used: a moving average over the complete minutes of the last hour.`}>
       <BurnSaid usage={usage} d={d} />
-      <div class="card chart-card">{history ? <Rates history={history} usage={usage} d={d} hues={hues} /> : <div class="chart-place" />}</div>
-      <Ahead d={d} at={instant(usage.asOf.time)} />
+      <div class="burn">
+        <div class="card chart-card">
+          <h3>How fast</h3>
+          {history ? <Rates history={history} usage={usage} d={d} hues={hues} /> : <div class="chart-place" />}
+        </div>
+        <div class="card chart-card">
+          <h3>What that leads to</h3>
+          <Ahead {...props} />
+        </div>
+      </div>
     </Section>
   );
 }
@@ -42,7 +51,7 @@ function BurnSaid({ usage, d }: { usage: Usage; d: UsedDimension }) {
   const now = useSession().store.now.value;
   const rate = rateOf(usage, d);
   const known = compare(rate, 0) > 0;
-  const said = d.unit === "percent" ? paceWords(usage, d, now) : projectionWords(projection(d, instant(usage.asOf.time)), now);
+  const said = d.unit === "percent" ? paceWords(usage, d, now) : projectionWords(projection(d, instant(usage.asOf.time)), d, now);
   return <p class="burn-said">{known ? `Now ${rateWords(rate, chartUnit(d.unit))}. ${said}` : said}</p>;
 }
 
@@ -100,41 +109,4 @@ function rateReadings({ parts, total }: Parts, usage: Usage, d: UsedDimension, h
     text: place !== null ? amount(values[place] ?? 0, unit) : rate === undefined ? `${amount(sum(values), unit)} in this hour` : rateWords(rate, unit),
   });
   return [said("total", total, rateOf(usage, d)), ...parts.map((part) => said(part.id, part.values, rates.get(part.id)))];
-}
-
-/** Two points are a line: from what is used now to where the rate leads. */
-function Ahead({ d, at }: { d: UsedDimension; at: number }) {
-  const p = projection(d, at);
-  const end = p.kind === "ends" || p.kind === "reset" ? p.at : null;
-  const drawn = useMemo(() => (end === null || d.limit === null ? null : aheadOf(d, at, end)), [d, at, end]);
-  if (!drawn || end === null) return null;
-  const readings: Reading[] = [
-    { id: "used", name: "Used now", hue: "total", text: amount(d.consumedTotal, d.unit) },
-    { id: "limit", name: "The limit", hue: "others", text: amount(d.limit, d.unit) },
-  ];
-  return (
-    <div class="card chart-card">
-      <h3>What that leads to</h3>
-      <Chart
-        label={`Projection of ${dimensionName(d)} to ${p.kind === "reset" ? "the reset" : "the limit"}`}
-        times={drawn.times}
-        lines={drawn.lines}
-        tick={(value) => short(tickAmount(value), d.unit)}
-        title={() => `From now until ${moment(end, at)}, ${p.kind === "reset" ? "when it starts anew" : "when it is used up"}`}
-        readings={() => readings}
-      />
-    </div>
-  );
-}
-
-function aheadOf(d: UsedDimension, at: number, end: number): { times: number[]; lines: Line[] } {
-  const [used, limit] = [roughly(d.consumedTotal), roughly(d.limit ?? 0)];
-  const then = used + (roughly(d.burnRate.perSecond) * (end - at)) / 1000;
-  return {
-    times: [at, end],
-    lines: [
-      { id: "limit", hue: "others", values: [limit, limit] },
-      { id: "used", hue: "total", values: [used, Math.min(then, limit)], dashed: true },
-    ],
-  };
 }

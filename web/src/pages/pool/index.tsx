@@ -8,10 +8,14 @@ import { health, tightest } from "../../model/health";
 import { ButtonLink } from "../../parts/button";
 import { Choice } from "../../parts/field";
 import { Empty } from "../../parts/empty";
-import { ErrorNotice, Notice } from "../../parts/notice";
+import { ErrorNotice } from "../../parts/notice";
+import { Tag } from "../../parts/tag";
 import { Waiting } from "../../parts/waiting";
 import { useSession } from "../../state/session";
 import { dimensionTitle, modeMeaning, modeName, ruleMeaning } from "../../words/terms";
+import { Answers } from "../pools/answers";
+import { about } from "../pools/card";
+import { instant } from "../../words/time";
 import { DimensionUse } from "../pools/dimension";
 import { Legend } from "../pools/legend";
 import "../pools/pools.css";
@@ -20,7 +24,7 @@ import { Connections } from "./connections";
 import { FirstSteps } from "./first";
 import { Past } from "./past";
 import "./pool.css";
-import { Allocations, Borrowers } from "./shares";
+import { Allocations } from "./shares";
 
 /** One pool in full. */
 export function PoolPage({ id }: PageProps) {
@@ -45,11 +49,10 @@ function NoSuchPool({ id }: { id: string }) {
 
 function Known({ pool }: { pool: Pool }) {
   const usage = useSession().store.usage(pool.id).value;
-  const state = health(pool, usage);
   return (
     <Page
       title={pool.name}
-      lead={`${pool.provider}. ${modeName(pool.mode)}: ${modeMeaning(pool.mode)}; ${ruleMeaning(pool.rule)}.`}
+      lead={<Lead pool={pool} usage={usage} />}
       actions={
         <>
           <ButtonLink href={href("why", "", { connection: pool.connectionIds[0] ?? "" })}>Why?</ButtonLink>
@@ -60,12 +63,29 @@ function Known({ pool }: { pool: Pool }) {
         </>
       }
     >
-      <Notice tone={state.tone} title={state.text}>
-        <p>{state.means}</p>
-      </Notice>
       <FirstSteps pool={pool} usage={usage} />
-      {usage === null ? <Waiting label="The numbers are being read" /> : <Numbers pool={pool} usage={usage} />}
+      {usage === null ? (
+        <Waiting label="The numbers are being read" />
+      ) : (
+        <>
+          <Answers of={[{ pool, usage }]} alone />
+          <Numbers pool={pool} usage={usage} />
+        </>
+      )}
     </Page>
+  );
+}
+
+/** What it is and what it does, and how it is just now. */
+function Lead({ pool, usage }: { pool: Pool; usage: Usage | null }) {
+  const state = health(pool, usage);
+  return (
+    <>
+      {about(pool)}. {modeName(pool.mode)}: {modeMeaning(pool.mode)}; {ruleMeaning(pool.rule)}.
+      <span class="pool-state">
+        <Tag tone={state.tone}>{state.text}</Tag> {state.means}
+      </span>
+    </>
   );
 }
 
@@ -110,15 +130,14 @@ export interface CountedProps {
 }
 
 function Counted(props: CountedProps) {
-  const { dimension: d, hues } = props;
+  const { usage, dimension: d, hues } = props;
   return (
     <>
       <div class="card pool-bar">
-        <DimensionUse dimension={d} hues={hues} />
+        <DimensionUse dimension={d} hues={hues} at={instant(usage.asOf.time)} />
         <Legend />
       </div>
       <Allocations {...props} />
-      <Borrowers {...props} />
       <BurnRate {...props} key={`burn ${idOf(d)}`} />
       <Past {...props} />
     </>

@@ -1,21 +1,25 @@
 import type { UsedDimension } from "../../api/types";
 import { bar, type Mark, type Segment, unattributed } from "../../model/bar";
+import { projection } from "../../model/lasting";
 import { Bar } from "../../parts/bar";
 import { Amount, Percent, When } from "../../parts/figures";
+import { useSession } from "../../state/session";
 import { Glyph } from "./legend";
 import { amount } from "../../words/amount";
 import { compare, percentOf } from "../../words/decimal";
+import { rollingWords } from "../../words/outcome";
 import { dimensionTitle } from "../../words/terms";
-import { duration } from "../../words/time";
 
 interface Props {
   dimension: UsedDimension;
   hues: ReadonlyMap<string, number>;
+  /** The instant of its numbers. */
+  at: number;
 }
 
 const names: Record<Exclude<Segment["kind"], "key"> | Mark["kind"], string> = {
   others: "Keys without a share of their own",
-  unattributed: "Used outside of what keys reported",
+  unattributed: "Used by no key",
   held: "Requests under way",
   threshold: "Shares count from here on",
   limit: "The limit",
@@ -34,7 +38,7 @@ function describeShare(share: Segment, d: UsedDimension): string {
 }
 
 /** How one dimension of a pool stands: a bar, and beside it in figures what the bar shows. */
-export function DimensionUse({ dimension: d, hues }: Props) {
+export function DimensionUse({ dimension: d, hues, at }: Props) {
   const model = bar(d, hues);
   const parts = [...model.segments, ...model.marks].map((part) => describe(part, d));
   const said = [...parts, ...model.shares.map((share) => describeShare(share, d))].join("; ");
@@ -44,8 +48,10 @@ export function DimensionUse({ dimension: d, hues }: Props) {
         <h3>{dimensionTitle(d)}</h3>
         <p>
           <Amount of={d.consumedTotal} unit={d.unit} as="short" />
-          <span class="faint">{d.limit === null ? " used" : " of "}</span>
-          {d.limit !== null && <Amount of={d.limit} unit={d.unit} as={d.unit === "percent" ? "full" : "short"} />}
+          <span class="faint">
+            {d.limit === null ? " used" : " of "}
+            {d.limit !== null && <Amount of={d.limit} unit={d.unit} as={d.unit === "percent" ? "full" : "short"} />}
+          </span>
         </p>
       </div>
       <Bar model={model} label={`${dimensionTitle(d)}. ${said || "Nothing is used."}`} describe={(part) => describe(part, d)} describeShare={(share) => describeShare(share, d)} />
@@ -53,7 +59,7 @@ export function DimensionUse({ dimension: d, hues }: Props) {
         <span class={model.over ? "bad-text" : "soft"}>
           <Percent value={d.usedPercent} of="the limit" />
         </span>
-        <Lasts d={d} />
+        <Lasts d={d} at={at} />
         <Reset d={d} />
       </p>
       <Marks d={d} />
@@ -75,7 +81,7 @@ function Marks({ d }: { d: UsedDimension }) {
       )}
       {worth && (
         <li>
-          <Glyph of="unattributed" /> {amount(rest, d.unit)} by no key
+          <Glyph of="unattributed" /> {amount(rest, d.unit)} used by no key
         </li>
       )}
       {compare(d.heldTotal, 0) > 0 && (
@@ -87,11 +93,13 @@ function Marks({ d }: { d: UsedDimension }) {
   );
 }
 
-/** How long what is left will last, when that is known. */
-function Lasts({ d }: { d: UsedDimension }) {
-  const ms = d.burnRate.timeToExhaustionMs;
-  if (ms === null) return null;
-  return <span class="faint">{ms === 0 ? "nothing left" : `at this rate enough for ${duration(ms)}`}</span>;
+/** What the rate of the last hour leads to, when there is one. */
+function Lasts({ d, at }: { d: UsedDimension; at: number }) {
+  const minute = useSession().store.minute.value;
+  const p = projection(d, at);
+  if (p.kind === "no-data" || p.kind === "no-limit") return null;
+  const said = rollingWords(p, minute);
+  return <span class={said.tone === "good" ? "faint" : `${said.tone}-text`}>{said.text}</span>;
 }
 
 /** When the provider starts anew: the first of the connections that do. */

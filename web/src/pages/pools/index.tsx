@@ -30,7 +30,7 @@ export function PoolsPage() {
       {pools.value?.length === 0 && <NoPools />}
       {pools.value && pools.value.length > 0 && (
         <>
-          <Answers />
+          <AllAnswers />
           <Summary />
           <Legend />
           <ul class="cards">
@@ -44,6 +44,11 @@ export function PoolsPage() {
       )}
     </Page>
   );
+}
+
+/** Drawn anew whenever a pool changes: by itself, so that the cards are not. */
+function AllAnswers() {
+  return <Answers of={useSession().store.all.value} />;
 }
 
 function NoPools() {

@@ -9,6 +9,7 @@ import { keyName } from "../../words/keys";
 import { portion } from "../../words/percent";
 import { dimensionName } from "../../words/terms";
 import { verdict } from "../../words/verdict";
+import { ShareMeter } from "./share";
 
 interface Props {
   pool: Pool;
@@ -45,14 +46,24 @@ export function KeyList({ pool, usage, dimension: d, hues, several }: Props) {
 function KeyRow({ of, d, hue, verdict: v }: { of: KeyUse; d: UsedDimension; hue: number; verdict: KeyVerdict | undefined }) {
   const minute = useSession().store.minute.value;
   const said = v && verdict(v, minute);
+  const as = d.unit === "percent" ? "full" : "short";
   return (
     <li class="key-row">
       <Swatch hue={hue} />
       <span class="key-name">{keyName(of.apiKeyId)}</span>
       <span class="key-used">
-        <Amount of={of.consumed} unit={d.unit} as={d.unit === "percent" ? "full" : "short"} />
+        <Amount of={of.consumed} unit={d.unit} as={of.fairShare === null ? as : "short"} />
+        {of.fairShare !== null && (
+          <span class="faint">
+            {" of "}
+            <Amount of={of.fairShare} unit={d.unit} as={as} />
+          </span>
+        )}
       </span>
-      <span class="key-share faint">{portion(of.consumed, of.fairShare, "its share", d.limit === null ? "limit not known" : "no share of its own")}</span>
+      <span class="key-meter">
+        <ShareMeter of={of} hue={hue} tone="quiet" />
+      </span>
+      <span class={`key-share ${of.borrowing ? "warn-text" : "faint"}`}>{portion(of.consumed, of.fairShare, "its share", d.limit === null ? "limit not known" : "no share of its own")}</span>
       {said && said.tone !== "good" && <span class={`key-said ${said.tone}-text`}>{said.text}</span>}
     </li>
   );

@@ -1,14 +1,13 @@
-/** What the parts of a bar mean. */
+/** What the parts of a bar mean. Where a bar has other parts, it says so itself. */
 const meanings = {
   part: "used by a key",
-  others: "by keys without a share of their own",
-  share: "its fair share",
-  threshold: "shares count from here on",
+  others: "by keys without a share",
+  share: "fair share of each",
+  threshold: "shares count from here",
   limit: "the limit",
-  unattributed: "used, and no key reported it",
 } as const;
 
-export type GlyphName = keyof typeof meanings | "held";
+export type GlyphName = keyof typeof meanings | "unattributed" | "held";
 
 /** A small picture of a part of a bar. */
 export function Glyph({ of }: { of: GlyphName }) {

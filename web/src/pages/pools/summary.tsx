@@ -1,26 +1,28 @@
 import type { ComponentChildren } from "preact";
 import { href } from "../../app/route";
 import { figures } from "../../model/figures";
-import { Percent } from "../../parts/figures";
 import { useAsked } from "../../state/asked";
 import { useSession } from "../../state/session";
 import { count } from "../../words/amount";
 import { grouped } from "../../words/decimal";
+import { percentFigure } from "../../words/percent";
 import { hour, minute } from "../../words/time";
 
 /** All pools in five figures. */
 export function Summary() {
   const f = figures(useSession().store.all.value);
   return (
-    <dl class="stats">
-      <Figure title="Pools">{grouped(String(f.pools))}</Figure>
+    <dl class="card stats">
+      <Figure title="Pools" small="each a group of accounts">
+        {grouped(String(f.pools))}
+      </Figure>
       <Figure title="Keys with a share" small="each counted once">
         {grouped(String(f.keys))}
       </Figure>
-      <Figure title="Average use" small={`of ${count(f.knownLimits, "known limit")}`}>
-        <Percent value={f.averageUse} of="their limits" unknown="no limit known" />
+      <Figure title="Average use" small={`of the limit, over ${count(f.knownLimits, "known limit")}`}>
+        {f.averageUse === null ? "not known" : <span title={`${f.averageUse} % of the limit`}>{percentFigure(f.averageUse)}</span>}
       </Figure>
-      <Figure title="Borrowing now" small="above their share of something">
+      <Figure title="Borrowing now" small="above their share">
         {count(f.borrowing, "key")}
       </Figure>
       <BlockedLately />
@@ -30,7 +32,7 @@ export function Summary() {
 
 function Figure({ title, small, children }: { title: string; small?: ComponentChildren; children: ComponentChildren }) {
   return (
-    <div class="card stat">
+    <div class="stat">
       <dt>{title}</dt>
       <dd>
         <span class="stat-value">{children}</span>

@@ -1,0 +1,92 @@
+import { href } from "../../app/route";
+import { type Lasting, type Limit, limits, type Rolling, urgency } from "../../model/lasting";
+import { Percent } from "../../parts/figures";
+import { Meter } from "../../parts/meter";
+import { useSession } from "../../state/session";
+import { amount, count, figure } from "../../words/amount";
+import { outcomeWords, rollingWords } from "../../words/outcome";
+import { percent, portion } from "../../words/percent";
+import { dimensionName, windowName, windowNoun } from "../../words/terms";
+import type { Said } from "../../words/verdict";
+import { Answer } from "./answer";
+import { type AnswerProps, notHeard } from "./answers";
+
+/** Whether each account lasts until its reset, and each limit of our own at its rate. */
+export function WillItLast({ of, alone, heard }: AnswerProps) {
+  const rows = limits(of, useSession().store.minute.value);
+  const answer = heard ? saidOf(rows) : { said: notHeard };
+  const first = rows[0];
+  const rate = alone && first?.kind === "rolling" ? rateNote(first.of) : "";
+  // The page of one pool has bars of its own limits.
+  const shown = alone ? rows.filter((row) => row.kind === "account") : rows;
+  return (
+    <Answer title="Will it last?" {...(rate ? { note: rate } : {})} {...answer} rows={shown}>
+      {(row) => (row.kind === "account" ? <AccountRow key={row.of.id} of={row.of} /> : <RollingRow key={row.of.id} of={row.of} />)}
+    </Answer>
+  );
+}
+
+/** "At this rate 1,535.4 requests per hour, of 3,000." */
+function rateNote({ dimension: d, outcome }: Rolling): string {
+  return outcome.kind === "lasts" ? `At this rate ${amount(outcome.most, d.unit)} per ${windowName(d.window)}, of ${figure(d.limit, d.unit)}.` : "";
+}
+
+function saidOf(rows: readonly Limit[]): { said: Said; note?: string } {
+  const at = (urgent: number): Limit[] => rows.filter((row) => urgency(row) === urgent);
+  const gone = at(0).length;
+  const ending = endingWords(at(1));
+  if (gone > 0) return { said: { tone: "bad", text: `No: ${count(gone, "limit is", "limits are")} used up.` }, ...(ending ? { note: `${ending}.` } : {}) };
+  if (ending) return { said: { tone: "warn", text: `No: ${ending}.` } };
+  if (rows.length === 0) return { said: { tone: "quiet", text: "Nobody can say: no limit is known." } };
+  const accounts = rows.some((row) => row.kind === "account");
+  return { said: { tone: "good", text: accounts ? "Yes: every account lasts until its reset." : "Yes: at this rate no limit is reached." } };
+}
+
+/** What will be used up, where there is such. */
+function endingWords(rows: readonly Limit[]): string {
+  const early = rows.filter((row) => row.kind === "account").length;
+  const fast = rows.length - early;
+  const parts = [
+    early > 0 && `${count(early, "account runs", "accounts run")} out before the reset`,
+    fast > 0 && `${count(fast, "limit runs", "limits run")} out at this rate`,
+  ];
+  return parts.filter((part) => part !== false).join(", ");
+}
+
+/** What is used beside what is over of the window: who is ahead of the clock runs out. */
+function AccountRow({ of }: { of: Lasting }) {
+  const said = outcomeWords(of.outcome, of.resetAt, useSession().store.now.value);
+  return (
+    <li class="answer-row">
+      <p class="answer-line">
+        <a href={href("pool", of.poolId)}>
+          {of.connectionId}, {windowNoun(of.window)}
+          {of.scope !== undefined && ` of ${of.scope}`}
+        </a>
+        <span class={`${said.tone}-text`}>{said.text}</span>
+      </p>
+      <Meter value={of.used} beside={of.elapsed} tone={said.tone} label={`${percent(of.used, "the limit")} used; ${percent(of.elapsed, "the time")} over`} />
+      <p class="answer-small">
+        <Percent value={of.used} of="the limit" />, <Percent value={of.elapsed} of="the time" />
+      </p>
+    </li>
+  );
+}
+
+/** A limit without a reset: what is older than its window counts no more. */
+function RollingRow({ of: { poolId, poolName, dimension: d, outcome } }: { of: Rolling }) {
+  const said = rollingWords(outcome, useSession().store.now.value);
+  return (
+    <li class="answer-row">
+      <p class="answer-line">
+        <a href={href("pool", poolId)}>{`${poolName}, ${dimensionName(d)}`}</a>
+        <span class={`${said.tone}-text`}>{said.text}</span>
+      </p>
+      <Meter value={d.usedPercent ?? 0} tone={said.tone} label={`${percent(d.usedPercent, "the limit")} used`} />
+      <p class="answer-small">
+        <Percent value={d.usedPercent} of="the limit" />
+        {outcome.kind === "lasts" && `, on the way to ${portion(outcome.most, d.limit, "it")}`}
+      </p>
+    </li>
+  );
+}
