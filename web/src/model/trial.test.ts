@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { WhatIfReport, WhatIfSide } from "../api/answers";
-import type { Pool } from "../api/types";
-import { differences, documentOf, isOther, rowsOf, servedUnits, split, trialOf, triedOf, weightSum, withAllocation } from "./trial";
+import type { Plan, Pool, Settings } from "../api/types";
+import { type Base, differences, documentOf, faultFields, isOther, rowsOf, servedUnits, split, type Tried, trialOf, triedOf, weightSum, withAllocation, withPlan } from "./trial";
 
 const pool: Pool = {
   id: "team", name: "Team", provider: "kimi", mode: "enforce", rule: "threshold", reserve: 100, onDegraded: "closed",
@@ -15,8 +15,17 @@ const pool: Pool = {
   createdAt: "2026-09-21T08:00:00.000Z", revision: 3, enforcing: true, warnings: [],
 };
 
+const plan = (connectionId: string, limit: number): Plan => ({
+  connectionId, provider: "kimi", poolId: "team", dimensions: [{ unit: "requests", window: "hourly", limit }, { unit: "tokens", window: "daily", limit: 0 }], source: "manual", revision: 1, warnings: [],
+});
+const setting = (value: number) => ({ value, source: "default", default: value }) as const;
+const settings = { saturationThreshold: setting(0.5), softDeprioritizeFactor: setting(0.7), signalTtlMs: setting(30000) } as unknown as Settings;
+const base: Base = { pool, plans: [plan("kimi-1", 1500), plan("kimi-2", 1000)], settings };
+const now = Date.parse("2026-09-21T14:00:00Z");
+const said = (tried: Tried): string[] => differences(base, tried).map(({ what, before, after }) => `${what}: ${before} → ${after}`.replaceAll("\u00a0", " "));
+
 test("what nobody changed is sent as it is, and nothing else", () =>
-  expect(documentOf(pool, triedOf(pool))).toEqual({
+  expect(documentOf(pool, triedOf(base))).toEqual({
     id: "team", name: "Team", provider: "kimi", mode: "enforce", rule: "threshold", reserve: 100, onDegraded: "closed", connections: pool.connections, modelCaps: pool.modelCaps,
     allocations: [
       { apiKeyId: "ann", weight: "20", policy: "hard", caps: [{ unit: "usd", window: "daily", value: 20 }] },
@@ -26,35 +35,56 @@ test("what nobody changed is sent as it is, and nothing else", () =>
   }));
 
 test("what was changed is sent, and said", () => {
-  const tried = { ...withAllocation(withAllocation(triedOf(pool), "ann", { weight: "40.5", policy: "soft" }), "bob", { suspended: false }), mode: "observe" as const };
+  const tried = { ...withAllocation(withAllocation(triedOf(base), "ann", { weight: "40.5", policy: "soft" }), "bob", { suspended: false }), mode: "observe" as const };
   expect(documentOf(pool, tried).allocations?.slice(0, 2)).toEqual([
     { apiKeyId: "ann", weight: "40.5", policy: "soft", caps: [{ unit: "usd", window: "daily", value: 20 }] },
     { apiKeyId: "bob", weight: "70", policy: "soft" },
   ]);
-  expect(differences(pool, tried)).toEqual([
-    { what: "mode", before: "enforce", after: "observe" },
-    { what: "weight of ann", before: "20", after: "40.5" },
-    { what: "policy of ann", before: "hard", after: "soft" },
-    { what: "bob", before: "suspended", after: "not suspended" },
-  ]);
+  expect(said(tried)).toEqual(["weight of ann: 20 → 40.5", "policy of ann: hard → soft", "bob: suspended → not suspended", "the pool: enforces → observes"]);
+  expect(said(withAllocation(triedOf(base), "*", { weight: "9" }))).toEqual(["weight of everyone else: 10 → 9"]);
 });
 
 test("another way to write a number is no difference", () => {
-  expect(differences(pool, withAllocation(triedOf(pool), "ann", { weight: " 20.0 " }))).toEqual([]);
-  expect(differences(pool, withAllocation(triedOf(pool), "ann", { weight: "x" }))).toHaveLength(1);
+  expect(said(withAllocation(triedOf(base), "ann", { weight: " 20.0 " }))).toEqual([]);
+  expect(said(withAllocation(triedOf(base), "ann", { weight: "x" }))).toHaveLength(1);
+  expect(said(withPlan(triedOf(base), "kimi-1", [{ row: 1, unit: "requests", window: "hourly", limit: "1,500" }, { row: 2, unit: "tokens", window: "daily", limit: " " }]))).toEqual([]);
+  expect(said({ ...triedOf(base), settings: { saturationThreshold: "50 %", signalTtlMs: " " } })).toEqual([]);
 });
 
 test("weights are split evenly, and summed", () => {
-  expect(split(triedOf(pool)).allocations.map((a) => a.weight)).toEqual(["33.34", "33.33", "33.33"]);
-  expect(weightSum(triedOf(pool))).toBe("100");
-  expect(weightSum(withAllocation(triedOf(pool), "ann", { weight: "0.1" }))).toBe("80.1");
-  expect(weightSum(withAllocation(triedOf(pool), "ann", { weight: "-1" }))).toBeNull();
+  expect(split(triedOf(base)).allocations.map((a) => a.weight)).toEqual(["33.34", "33.33", "33.33"]);
+  expect(weightSum(triedOf(base))).toBe("100");
+  expect(weightSum(withAllocation(triedOf(base), "ann", { weight: "0.1" }))).toBe("80.1");
+  expect(weightSum(withAllocation(triedOf(base), "ann", { weight: "-1" }))).toBeNull();
 });
 
-test("a day is the log's last, other ranges end now", () => {
-  const now = Date.parse("2026-09-21T14:00:00Z");
-  expect(trialOf(pool, triedOf(pool), "day", now)).not.toHaveProperty("from");
-  expect(trialOf(pool, triedOf(pool), "week", now).from).toBe("2026-09-14T14:00:00.000Z");
+describe("the question", () => {
+  const asked = (tried: Tried) => trialOf(base, tried, "day", now);
+  test("of a day is about the log's last, of other ranges about what ends now", () => {
+    expect(asked(triedOf(base))).not.toHaveProperty("from");
+    expect(trialOf(base, triedOf(base), "week", now).from).toBe("2026-09-14T14:00:00.000Z");
+  });
+  test("of nothing is about the pool as it is now", () => expect(asked(triedOf(base))).toEqual({ pools: [documentOf(pool, triedOf(base))] }));
+  test("without the pool names it alone", () => {
+    const gone = { ...withAllocation(triedOf(base), "ann", { weight: "1" }), mode: "gone" as const };
+    expect(asked(gone)).toEqual({ withoutPools: ["team"] });
+    expect(said(gone)).toEqual(["Team: is there → is gone"]);
+  });
+  test("has the plans that are others, whole, and no pool that is not", () => {
+    const tried = withPlan(triedOf(base), "kimi-2", [{ row: 1, unit: "requests", window: "hourly", limit: "2,000" }, { row: 3, unit: "usd", window: "daily", limit: "$20" }]);
+    expect(asked(tried)).toEqual({ plans: [{ connectionId: "kimi-2", dimensions: [{ unit: "requests", window: "hourly", limit: "2000" }, { unit: "usd", window: "daily", limit: "20" }] }] });
+    expect(said(tried)).toEqual([
+      "requests per hour of kimi-2: 1,000 requests → 2,000 requests", "tokens per day of kimi-2: limit not known → not counted", "US dollars per day of kimi-2: not counted → $20.00",
+    ]);
+    expect(faultFields.limit(asked(tried), "kimi-2", 1, "limit")).toBe("plans[0].dimensions[1].limit");
+  });
+  test("has the settings that are others, as the engine reads them", () => {
+    const tried = { ...triedOf(base), settings: { saturationThreshold: "80 %", softDeprioritizeFactor: "0.7", signalTtlMs: "5 min" } };
+    expect(asked(tried)).toEqual({ settings: { saturationThreshold: "0.8", signalTtlMs: "300000" } });
+    expect(said(tried)).toEqual(["when shares begin to count: 0.5 → 0.8", "how long a provider's reading stands: 30000 → 300000"]);
+  });
+  test("has pool, plans and settings together", () =>
+    expect(Object.keys(asked({ ...withPlan(withAllocation(triedOf(base), "ann", { weight: "30" }), "kimi-1", []), settings: { saturationThreshold: "1" } }))).toEqual(["pools", "plans", "settings"]));
 });
 
 describe("the outcome", () => {

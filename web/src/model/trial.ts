@@ -1,10 +1,25 @@
 /** Rules that are tried on the history: a pool as it is, but for what somebody changed. */
 import type { WhatIfChange, WhatIfQuestion, WhatIfReport, WhatIfSide } from "../api/answers";
 import type { Amount } from "../api/json";
-import type { Mode, NewPool, Policy, Pool, Rule, Unit } from "../api/types";
+import type { Mode, NewPool, NewSettings, Plan, Policy, Pool, SettingName, Settings, Unit } from "../api/types";
+import { exactAmount, notKnown } from "../words/amount";
 import { compare, sum } from "../words/decimal";
+import { keyName } from "../words/keys";
+import { settingWords } from "../words/setting";
+import { dimensionName, modeName } from "../words/terms";
 import { day, hour } from "../words/time";
+import { changedLimits, type DimensionDraft, planDocument, planDraft } from "./plandraft";
+import { typedSetting } from "./settingsdraft";
 import { equalWeights, typed } from "./share";
+import { plain } from "./typed";
+
+/** The rules as they are. */
+export interface Base {
+  readonly pool: Pool;
+  /** Of the pool's connections, as far as they are known. */
+  readonly plans: readonly Plan[];
+  readonly settings: Settings | null;
+}
 
 export interface TriedAllocation {
   readonly apiKeyId: string;
@@ -14,18 +29,33 @@ export interface TriedAllocation {
   readonly suspended: boolean;
 }
 
-export interface Tried {
-  readonly mode: Mode;
-  readonly rule: Rule;
-  /** In the order of the pool's. */
-  readonly allocations: readonly TriedAllocation[];
+export interface TriedPlan {
+  readonly connectionId: string;
+  readonly dimensions: readonly DimensionDraft[];
 }
 
-/** The rules as they are. */
-export function triedOf({ mode, rule, allocations }: Pool): Tried {
+/** Those that change answers, and not only what is kept of them. */
+export const triedSettings = ["saturationThreshold", "softDeprioritizeFactor", "signalTtlMs"] as const satisfies readonly SettingName[];
+export type TriedSetting = (typeof triedSettings)[number];
+
+export interface Tried {
+  /** gone: as if there were no such pool. */
+  readonly mode: Mode | "gone";
+  /** In the order of the pool's. */
+  readonly allocations: readonly TriedAllocation[];
+  /** In the order of the base's. */
+  readonly plans: readonly TriedPlan[];
+  /** What was typed; absent is as it is. */
+  readonly settings: { readonly [name in TriedSetting]?: string };
+}
+
+/** The rules as they are. The rule of the pool is none of them: another one is kept, and not counted yet. */
+export function triedOf({ pool: { mode, allocations }, plans }: Base): Tried {
   return {
-    mode, rule,
+    mode,
     allocations: allocations.map(({ apiKeyId, weight, policy, suspended }) => ({ apiKeyId, weight: String(weight), policy, suspended: suspended === true })),
+    plans: plans.map((plan) => ({ connectionId: plan.connectionId, dimensions: planDraft(plan) })),
+    settings: {},
   };
 }
 
@@ -45,16 +75,19 @@ export function weightSum({ allocations }: Tried): string | null {
   return weights.every((weight) => weight !== null) ? sum(weights) : null;
 }
 
+export function withPlan(tried: Tried, connectionId: string, dimensions: readonly DimensionDraft[]): Tried {
+  return { ...tried, plans: tried.plans.map((plan) => (plan.connectionId === connectionId ? { ...plan, dimensions } : plan)) };
+}
+
 /** The whole pool as it is tried; caps and connections stay. */
 export function documentOf(pool: Pool, tried: Tried): NewPool {
-  const { id, name, provider, reserve, onDegraded, connections, modelCaps } = pool;
+  const { id, name, provider, rule, reserve, onDegraded, connections, modelCaps } = pool;
   return {
-    id, name, provider, reserve, onDegraded, connections, modelCaps,
-    mode: tried.mode,
-    rule: tried.rule,
+    id, name, provider, rule, reserve, onDegraded, connections, modelCaps,
+    mode: tried.mode === "gone" ? pool.mode : tried.mode,
     allocations: pool.allocations.map(({ suspended: _, ...a }, place) => {
       const now = tried.allocations[place];
-      return { ...a, ...(now ? { weight: now.weight, policy: now.policy, ...(now.suspended ? { suspended: true } : {}) } : {}) };
+      return { ...a, ...(now ? { weight: plain(now.weight), policy: now.policy, ...(now.suspended ? { suspended: true } : {}) } : {}) };
     }),
   };
 }
@@ -65,38 +98,91 @@ export interface Difference {
   readonly after: string;
 }
 
-const sameNumber = (before: string, after: string): boolean => (typed(after) === null ? before === after : compare(before, after.trim()) === 0);
+const sameNumber = (before: string, after: string): boolean => (typed(after) === null ? before === after : compare(before, plain(after)) === 0);
 
-/** What differs from the rules as they are, in the order of the form. */
-export function differences(pool: Pool, tried: Tried): Difference[] {
-  const now = triedOf(pool);
+/** What of the pool differs from the rules as they are, in the order of the form. */
+function poolDifferences(base: Base, tried: Tried): Difference[] {
+  if (tried.mode === "gone") return [{ what: base.pool.name, before: "is there", after: "is gone" }];
+  const now = triedOf(base);
   const all: Difference[] = [];
   const add = (what: string, before: string, after: string, same = before === after): void => void (same || all.push({ what, before, after }));
-  add("mode", now.mode, tried.mode);
-  add("rule", now.rule, tried.rule);
   now.allocations.forEach((a, place) => {
     const b = tried.allocations[place];
     if (!b) return;
-    add(`weight of ${a.apiKeyId}`, a.weight, b.weight, sameNumber(a.weight, b.weight));
-    add(`policy of ${a.apiKeyId}`, a.policy, b.policy);
-    add(a.apiKeyId, a.suspended ? "suspended" : "not suspended", b.suspended ? "suspended" : "not suspended");
+    const name = keyName(a.apiKeyId);
+    add(`weight of ${name}`, a.weight, b.weight, sameNumber(a.weight, b.weight));
+    add(`policy of ${name}`, a.policy, b.policy);
+    add(name, a.suspended ? "suspended" : "not suspended", b.suspended ? "suspended" : "not suspended");
   });
+  add("the pool", modeName(base.pool.mode).toLowerCase(), modeName(tried.mode).toLowerCase());
   return all;
+}
+
+/** The limit as it is told; what is typed wrong is told as it was typed. */
+function limitSaid(d: DimensionDraft | undefined): string {
+  if (!d) return "not counted";
+  const limit = plain(d.limit);
+  return limit === "" ? `limit ${notKnown}` : typed(limit) === null ? limit : exactAmount(limit, d.unit);
+}
+
+function planDifferences({ plans }: Base, tried: Tried): Difference[] {
+  return plans.flatMap((plan, place) => {
+    const [before, after] = [planDraft(plan), tried.plans[place]?.dimensions ?? planDraft(plan)];
+    return changedLimits(before, after).map(({ unit, window }): Difference => {
+      const of = (list: readonly DimensionDraft[]): string => limitSaid(list.find((d) => d.unit === unit && d.window === window));
+      return { what: `${dimensionName({ unit, window })} of ${plan.connectionId}`, before: of(before), after: of(after) };
+    });
+  });
+}
+
+/** What was typed for a setting and is another value than the one in force. */
+function settingsTried({ settings }: Base, tried: Tried): [TriedSetting, string][] {
+  if (!settings) return [];
+  const all = triedSettings.map((name): [TriedSetting, string] => [name, tried.settings[name]?.trim() ? typedSetting(name, tried.settings[name] ?? "") : ""]);
+  return all.filter(([name, value]) => value !== "" && value !== String(settings[name].value));
+}
+
+/** What differs from the rules as they are, in the order of the form. */
+export function differences(base: Base, tried: Tried): Difference[] {
+  const settings = settingsTried(base, tried).map(([name, after]): Difference => {
+    const title = settingWords(name).title;
+    return { what: title.charAt(0).toLowerCase() + title.slice(1), before: String(base.settings?.[name].value), after };
+  });
+  return [...poolDifferences(base, tried), ...planDifferences(base, tried), ...settings].filter((d) => d.before !== d.after);
+}
+
+/** The plans that are tried: those that were changed. */
+function plansTried({ plans }: Base, tried: Tried): NonNullable<WhatIfQuestion["plans"]> {
+  const text = (dimensions: readonly DimensionDraft[]): string => JSON.stringify(planDocument(dimensions));
+  const changed = tried.plans.filter((plan, place) => text(plan.dimensions) !== text(planDraft(plans[place] as Plan)));
+  return changed.map(({ connectionId, dimensions }) => ({ connectionId, ...planDocument(dimensions) }));
 }
 
 /** How far back a trial goes. A day is what the engine takes by itself: the last one of the log, which may have ended earlier. */
 export const ranges: Readonly<Record<string, number | null>> = { hour, "6h": 6 * hour, day: null, week: 7 * day };
 
-/** The question to the engine. */
-export function trialOf(pool: Pool, tried: Tried, range: string, now: number): WhatIfQuestion {
+/** The question to the engine. A trial of nothing is one of the pool as it is now. */
+export function trialOf(base: Base, tried: Tried, range: string, now: number): WhatIfQuestion {
   const ms = ranges[range] ?? null;
-  return { pools: [documentOf(pool, tried)], ...(ms === null ? {} : { from: new Date(now - ms).toISOString() }) };
+  const plans = plansTried(base, tried);
+  const settings = Object.fromEntries(settingsTried(base, tried)) as NewSettings;
+  const pool = poolDifferences(base, tried).length > 0 || plans.length + Object.keys(settings).length === 0;
+  return {
+    ...(tried.mode === "gone" ? { withoutPools: [base.pool.id] } : pool ? { pools: [documentOf(base.pool, tried)] } : {}),
+    ...(plans.length > 0 ? { plans } : {}),
+    ...(Object.keys(settings).length > 0 ? { settings } : {}),
+    ...(ms === null ? {} : { from: new Date(now - ms).toISOString() }),
+  };
 }
 
-/** The place of an allocation's field in the faults that the engine names. */
-export function faultField(place: number, field: "weight" | "policy"): string {
-  return `pools[0].allocations[${place}].${field}`;
-}
+/** The names that parts of a question have in the faults of the engine. */
+export const faultFields = {
+  allocation: (place: number, field: "weight" | "policy"): string => `pools[0].allocations[${place}].${field}`,
+  /** Of a limit, and of the plan of that connection within the question. */
+  limit: ({ plans = [] }: WhatIfQuestion, connectionId: string, place: number, field: string): string =>
+    `plans[${plans.findIndex((plan) => plan.connectionId === connectionId)}].dimensions[${place}].${field}`,
+  setting: (name: TriedSetting): string => `settings.${name}`,
+};
 
 export interface TrialRow extends WhatIfChange {
   readonly apiKeyId: string;

@@ -2,11 +2,11 @@ import { useState } from "preact/hooks";
 import { Page } from "../../app/page";
 import type { PageProps } from "../../app/pages";
 import { go, href } from "../../app/route";
-import { patiently } from "../../api/patient";
 import type { WhatIfQuestion } from "../../api/answers";
 import type { Pool } from "../../api/types";
 import { withFilter } from "../../model/filters";
-import { ranges, type Tried, triedOf, trialOf } from "../../model/trial";
+import { type Base, ranges, type Tried, triedOf, trialOf } from "../../model/trial";
+import { AuditState } from "../../parts/audit";
 import { Button, ButtonLink } from "../../parts/button";
 import { Empty } from "../../parts/empty";
 import { Choice } from "../../parts/field";
@@ -14,6 +14,7 @@ import { FilterBar, FilterSelect } from "../../parts/filters";
 import { ErrorNotice, Notice } from "../../parts/notice";
 import { Waiting } from "../../parts/waiting";
 import { useAnswer } from "../../state/answer";
+import { useAudit } from "../../state/audit";
 import { useSession } from "../../state/session";
 import { Outcome } from "./outcome";
 import { RulesForm } from "./rules";
@@ -28,7 +29,7 @@ export function WhatIfPage({ query }: PageProps) {
   const all = pools.value;
   const pool = all?.find((one) => one.id === query["pool"]) ?? all?.[0];
   return (
-    <Page title="What if" lead="Try other weights or policies on what really happened. Nothing is changed: the log is read twice, once as it was and once with the rules below.">
+    <Page title="What if" lead="Try other weights, policies, limits or settings on what really happened. Nothing is changed: the log is read twice, once as it was and once with the rules below.">
       {all === null && (trouble.value ? <ErrorNotice title="The pools could not be read" error={trouble.value} /> : <Waiting label="The pools are being read" cards={1} />)}
       {all?.length === 0 && <NoPools />}
       {all && pool && <Trial key={pool.id} pool={pool} pools={all} query={query} />}
@@ -57,26 +58,41 @@ interface TrialProps {
   query: Readonly<Record<string, string>>;
 }
 
+/** Reads what can be tried beside the pool. A trial of weights needs none of it, so what cannot be read is left out. */
+function Trial({ pool, pools, query }: TrialProps) {
+  const { api } = useSession();
+  const { answer } = useAnswer(async () => {
+    const [plans, settings] = await Promise.allSettled([Promise.all(pool.connectionIds.slice(0, mostPlans).map((id) => api.plans.get(id))), api.settings.get()]);
+    return { plans: plans.status === "fulfilled" ? plans.value : [], settings: settings.status === "fulfilled" ? settings.value : null };
+  }, `${pool.id} ${pool.revision}`);
+  if (!answer) return <Waiting label="The rules are being read" cards={1} />;
+  return <Loaded now={{ pool, ...answer }} pools={pools} query={query} />;
+}
+
+/** A pool may have hundreds of connections, and nobody changes all their limits by hand. */
+const mostPlans = 20;
+
 /** A question that was put, and when: the same one may be put again later. */
 interface Put {
   readonly question: WhatIfQuestion;
   readonly round: number;
 }
 
-function Trial({ pool, pools, query }: TrialProps) {
+function Loaded({ now, pools, query }: Omit<TrialProps, "pool"> & { now: Base }) {
   const { api, store } = useSession();
-  const [base, setBase] = useState(pool); // others may change it while somebody tries
-  const [tried, setTried] = useState<Tried>(() => triedOf(pool));
+  const { pool } = now;
+  const [base, setBase] = useState(now); // others may change it while somebody tries
+  const [tried, setTried] = useState<Tried>(() => triedOf(now));
   const [put, setPut] = useState<Put | null>(null);
   const range = query["range"] && query["range"] in ranges ? query["range"] : "day";
-  const ask = put && ((signal: AbortSignal) => patiently((turn) => api.answers.whatIf(put.question, turn), signal));
-  const { answer, error, busy } = useAnswer(ask, String(put?.round));
+  const audit = useAudit(put && ((signal) => api.answers.whatIf(put.question, signal)), String(put?.round));
   const current = trialOf(base, tried, range, 0);
   const stale = put !== null && JSON.stringify({ ...put.question, from: "" }) !== JSON.stringify({ ...current, from: "" });
+  const reading = audit.stage === "reads" || audit.stage === "waits";
   const start = (): void => setPut({ question: trialOf(base, tried, range, store.now.peek()), round: (put?.round ?? 0) + 1 });
   const renew = (): void => {
-    setBase(pool);
-    setTried(triedOf(pool));
+    setBase(now);
+    setTried(triedOf(now));
   };
   return (
     <>
@@ -92,7 +108,7 @@ function Trial({ pool, pools, query }: TrialProps) {
           />
         </div>
       </FilterBar>
-      {base.revision !== pool.revision && (
+      {base.pool.revision !== pool.revision && (
         <Notice tone="warn" title="The pool was changed meanwhile" actions={<Button onClick={renew}>Take the new rules</Button>}>
           <p>What you try begins with the rules as they were before.</p>
         </Notice>
@@ -103,14 +119,14 @@ function Trial({ pool, pools, query }: TrialProps) {
           start();
         }}
       >
-        <RulesForm pool={base} tried={tried} error={error} busy={busy && put !== null} onChange={setTried} />
+        <RulesForm base={base} tried={tried} put={put?.question ?? null} error={audit.error} busy={put !== null && reading} onChange={setTried} />
       </form>
-      {error && <ErrorNotice title="This could not be tried" error={error} />}
-      {put && busy && !answer && <Waiting label="The log is being read twice" cards={1} />}
-      {answer && !error && (
-        <div class="findings" aria-busy={busy}>
-          {stale && !busy && <Notice title="The rules above were changed since: this is the outcome of those before" />}
-          <Outcome of={answer} poolId={pool.id} />
+      {put && <AuditState of={audit} label="The log is being read twice" failed="This could not be tried" />}
+      {put && reading && !audit.answer && <Waiting label="The log is being read twice" cards={1} />}
+      {audit.answer && !audit.error && (
+        <div class="findings" aria-busy={reading}>
+          {stale && !reading && <Notice title="The rules above were changed since: this is the outcome of those before" />}
+          <Outcome of={audit.answer} poolId={pool.id} />
         </div>
       )}
     </>

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { href } from "../../app/route";
-import type { WhatIfReport } from "../../api/answers";
+import type { WhatIfReport, WhatIfSide } from "../../api/answers";
 import type { Amount } from "../../api/json";
 import type { Reason, Unit } from "../../api/types";
 import { rowsOf, servedUnits, type TrialRow } from "../../model/trial";
@@ -59,7 +59,7 @@ function Summary({ of: report }: { of: WhatIfReport }) {
       <dl class="trial-totals">
         <Total title="Allowed" before={total.before.allowed} after={total.after.allowed} />
         <Total title="Blocked" before={total.before.blocked} after={total.after.blocked} />
-        <Total title="Only noted" before={total.before.wouldBlock} after={total.after.wouldBlock} />
+        <Total title="Would be blocked, where a pool observes" before={total.before.wouldBlock} after={total.after.wouldBlock} />
         <Total title="Allowed, after the others" before={total.before.deprioritized} after={total.after.deprioritized} />
         {servedUnits(report).map((unit) => (
           <div key={unit}>
@@ -124,9 +124,22 @@ function Sides({ before, after }: { before: string; after: string }) {
   );
 }
 
-function reasonsOf(row: TrialRow): string {
-  const all = Object.entries(row.after.reasons) as [Reason | "unknown-pool", number][];
-  return all.map(([reason, n]) => `${reason === "unknown-pool" ? "no such pool" : reasonShort(reason)} ${grouped(String(n))}`).join(", ");
+type BlockedFor = Reason | "unknown-pool";
+
+/** For what the key was blocked on either side, and how often. */
+function ReasonsOf({ row: { before, after } }: { row: TrialRow }) {
+  const all = [...new Set([...Object.keys(before.reasons), ...Object.keys(after.reasons)])] as BlockedFor[];
+  if (all.length === 0) return <span class="faint">nothing</span>;
+  const times = (side: WhatIfSide, reason: BlockedFor): number => (side.reasons as { [reason in BlockedFor]?: number })[reason] ?? 0;
+  return (
+    <span class="trial-reasons">
+      {all.map((reason) => (
+        <span key={reason}>
+          {reason === "unknown-pool" ? "no such pool" : reasonShort(reason)} <BothCounts before={times(before, reason)} after={times(after, reason)} />
+        </span>
+      ))}
+    </span>
+  );
 }
 
 function keyColumns(units: readonly Unit[]): readonly Column<TrialRow>[] {
@@ -144,7 +157,7 @@ function keyColumns(units: readonly Unit[]): readonly Column<TrialRow>[] {
       compare: (a, b) => compare(a.after.served[unit] ?? 0, b.after.served[unit] ?? 0),
       cell: ({ before, after }) => <Both before={before.served[unit] ?? 0} after={after.served[unit] ?? 0} unit={unit} />,
     })),
-    { id: "reasons", title: "Blocked for", cell: (row) => reasonsOf(row) || <span class="faint">nothing</span> },
+    { id: "reasons", title: "Blocked for", cell: (row) => <ReasonsOf row={row} /> },
   ];
 }
 

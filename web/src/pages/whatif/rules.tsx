@@ -1,50 +1,51 @@
+import type { WhatIfQuestion } from "../../api/answers";
 import type { ApiError } from "../../api/error";
-import type { Mode, Policy, Pool, Rule } from "../../api/types";
-import { type Difference, differences, faultField, split, type Tried, type TriedAllocation, triedOf, weightSum, withAllocation } from "../../model/trial";
+import type { Policy } from "../../api/types";
+import { type Base, type Difference, differences, faultFields, split, type Tried, type TriedAllocation, triedOf, weightSum, withAllocation } from "../../model/trial";
 import { Button } from "../../parts/button";
 import { FilterSelect } from "../../parts/filters";
 import { compare, grouped } from "../../words/decimal";
-import { modeMeaning, modeName, policyMeaning, ruleMeaning } from "../../words/terms";
+import { keyName } from "../../words/keys";
+import { modeMeaning, modeName, policyMeaning } from "../../words/terms";
+import { Limits } from "./limits";
+import { TriedSettings } from "./settings";
 
 interface Props {
-  pool: Pool;
+  base: Base;
   tried: Tried;
-  /** What the engine said of the last try. */
+  /** What was asked last: its faults have its places. */
+  put: WhatIfQuestion | null;
+  /** What the engine said of that. */
   error: ApiError | null;
   busy: boolean;
   onChange: (tried: Tried) => void;
 }
 
 const policies: readonly Policy[] = ["hard", "soft", "burst"];
-const modes: readonly Mode[] = ["enforce", "observe", "off"];
-const rules: readonly Rule[] = ["threshold", "guarantee"];
+const modes: readonly { value: Tried["mode"]; text: string }[] = [
+  ...(["enforce", "observe", "off"] as const).map((mode) => ({ value: mode, text: `${modeName(mode)}: ${modeMeaning(mode)}` })),
+  { value: "gone", text: "Gone: its connections are in no pool, and nothing limits them" },
+];
 
-const nameOf = (apiKeyId: string): string => (apiKeyId === "*" ? "everyone else" : apiKeyId);
-
-/** The rules that are tried: those of the pool, until somebody changes them. */
-export function RulesForm({ pool, tried, error, busy, onChange }: Props) {
-  const changes = differences(pool, tried);
+/** The rules that are tried: those in force, until somebody changes them. */
+export function RulesForm({ base, tried, put, error, busy, onChange }: Props) {
+  const changes = differences(base, tried);
+  const gone = tried.mode === "gone";
+  const problem = (field: string): string => error?.problemOf(field) ?? "";
   return (
     <section class="card trial" aria-label="Rules to try">
-      <ul class="trial-rows">
-        {tried.allocations.map((a, place) => (
-          <AllocationRow key={a.apiKeyId} of={a} was={pool.allocations[place]?.weight} place={place} error={error} onChange={(change) => onChange(withAllocation(tried, a.apiKeyId, change))} />
-        ))}
-      </ul>
-      <div class="trial-sum">
-        <WeightSum tried={tried} />
-        <Button disabled={tried.allocations.length === 0} onClick={() => onChange(split(tried))}>
-          Split equally
-        </Button>
-      </div>
-      <div class="trial-pool">
-        <FilterSelect label="The pool" value={tried.mode} options={modes.map((mode) => ({ value: mode, text: `${modeName(mode)}: ${modeMeaning(mode)}` }))} onChange={(mode) => onChange({ ...tried, mode: mode as Mode })} />
-        <FilterSelect label="Its rule" value={tried.rule} options={rules.map((rule) => ({ value: rule, text: ruleMeaning(rule) }))} onChange={(rule) => onChange({ ...tried, rule: rule as Rule })} />
-      </div>
+      <FilterSelect label="The pool" value={tried.mode} options={modes} onChange={(mode) => onChange({ ...tried, mode: mode as Tried["mode"] })} />
+      {gone ? (
+        <p class="soft">Without the pool its keys have no shares, caps or policies.</p>
+      ) : (
+        <Allocations base={base} tried={tried} problem={problem} onChange={onChange} />
+      )}
+      <Limits base={base} tried={tried} problem={(id, place, field) => (put ? problem(faultFields.limit(put, id, place, field)) : "")} onChange={onChange} />
+      <TriedSettings base={base} tried={tried} problem={(name) => problem(faultFields.setting(name))} onChange={onChange} />
       <div class="trial-foot">
         <Changes of={changes} />
         <div class="trial-actions">
-          <Button disabled={changes.length === 0} onClick={() => onChange(triedOf(pool))}>
+          <Button disabled={changes.length === 0} onClick={() => onChange(triedOf(base))}>
             Undo changes
           </Button>
           <Button kind="primary" type="submit" busy={busy}>
@@ -56,15 +57,36 @@ export function RulesForm({ pool, tried, error, busy, onChange }: Props) {
   );
 }
 
-function AllocationRow({ of: a, was, place, error, onChange }: {
+function Allocations({ base, tried, problem, onChange }: { base: Base; tried: Tried; problem: (field: string) => string; onChange: (tried: Tried) => void }) {
+  if (tried.allocations.length === 0) return <p class="soft">No key has a share in this pool.</p>;
+  return (
+    <>
+      <ul class="trial-rows">
+        {tried.allocations.map((a, place) => (
+          <AllocationRow
+            key={a.apiKeyId}
+            of={a}
+            was={base.pool.allocations[place]?.weight}
+            problem={problem(faultFields.allocation(place, "weight"))}
+            onChange={(change) => onChange(withAllocation(tried, a.apiKeyId, change))}
+          />
+        ))}
+      </ul>
+      <div class="trial-sum">
+        <WeightSum tried={tried} />
+        <Button onClick={() => onChange(split(tried))}>Split equally</Button>
+      </div>
+    </>
+  );
+}
+
+function AllocationRow({ of: a, was, problem, onChange }: {
   of: TriedAllocation;
   was: number | undefined;
-  place: number;
-  error: ApiError | null;
+  problem: string;
   onChange: (change: Partial<TriedAllocation>) => void;
 }) {
-  const problem = error?.problemOf(faultField(place, "weight")) ?? "";
-  const name = nameOf(a.apiKeyId);
+  const name = keyName(a.apiKeyId);
   return (
     <li class="trial-row">
       <span class="trial-key">{name}</span>

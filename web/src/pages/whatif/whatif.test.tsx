@@ -23,6 +23,15 @@ const report: WhatIfReport = {
   asked: { consumptions: 16, holds: 0, blocks: 1, degraded: 0, unlike: 0, waiting: { before: 0, after: 0 } }, replay: { snapshot: 0, missing: 0 }, notes: ["zoe asks for the first time"],
 };
 
+const setting = (value: number) => ({ value, source: "default", default: value }) as const;
+const settings = { saturationThreshold: setting(0.5), softDeprioritizeFactor: setting(0.7), signalTtlMs: setting(30000), revision: 0 };
+
+/** What the page reads: the plan of the connection, and the settings. */
+function read(url: string): Response {
+  if (url.startsWith("/api/quota/plans/")) return Response.json({ plan: { connectionId: "kimi-1", source: "catalogue", revision: 0, dimensions: [{ unit: "requests", window: "hourly", limit: 1500 }], warnings: [] } });
+  return url.startsWith("/api/quota/settings") ? Response.json({ settings }) : Response.json({ error: { code: "not-found", message: url } }, { status: 404 });
+}
+
 let root: HTMLElement;
 let session: Session;
 let asked: WhatIfQuestion[];
@@ -34,7 +43,8 @@ beforeEach(() => {
   document.body.replaceChildren(root);
   asked = [];
   answer = () => Response.json(report);
-  session = newSession((_, init) => {
+  session = newSession((url, init) => {
+    if (init.method === "GET") return Promise.resolve(read(url));
     asked.push(JSON.parse(String(init.body)) as WhatIfQuestion);
     return Promise.resolve(answer());
   });
@@ -46,21 +56,28 @@ afterEach(() => {
 });
 
 const settle = (): Promise<void> => act(async () => void (await vi.advanceTimersByTimeAsync(0)));
-const draw = (query: Record<string, string> = {}): void => void act(() => render(<SessionProvider value={session}><WhatIfPage id="" query={query} /></SessionProvider>, root));
+const draw = async (query: Record<string, string> = {}): Promise<void> => {
+  act(() => render(<SessionProvider value={session}><WhatIfPage id="" query={query} /></SessionProvider>, root));
+  await settle();
+};
 const text = (): string => (root.textContent ?? "").replaceAll("\u00a0", " ");
-const weigh = (value: string): void =>
+const type = (label: string, value: string, event = "input"): void =>
   void act(() => {
-    const input = root.querySelector<HTMLInputElement>("[aria-label='Weight of ann']")!;
+    const labels = [...root.querySelectorAll("label")];
+    const named = document.getElementById(labels.find((each) => each.textContent === label)?.htmlFor ?? "");
+    const input = root.querySelector<HTMLInputElement>(`[aria-label='${label}']`) ?? (named as HTMLInputElement);
     input.value = value;
-    input.dispatchEvent(new Event("input", { bubbles: true }));
+    input.dispatchEvent(new Event(event, { bubbles: true }));
   });
+const weigh = (value: string): void => type("Weight of ann", value);
+const press = (name: string): void => void act(() => [...root.querySelectorAll("button")].find((button) => button.textContent === name || button.title === name)?.click());
 const submit = async (): Promise<void> => {
   act(() => void root.querySelector("form")?.dispatchEvent(new Event("submit", { bubbles: true, cancelable: true })));
   await settle();
 };
 
 test("nothing is asked before somebody wants it, then the pool as it was changed", async () => {
-  draw();
+  await draw();
   expect(asked).toEqual([]);
   weigh("20");
   expect(text()).toContain("The weights sum to 60: what lacks to 100 is nobody's share.");
@@ -71,7 +88,7 @@ test("nothing is asked before somebody wants it, then the pool as it was changed
 });
 
 test("both sides are shown, and only what differs", async () => {
-  draw();
+  await draw();
   await submit();
   expect(root.querySelector("h2")?.textContent?.replaceAll("\u00a0", " ")).toBe("1 request that passed would have been blocked.");
   expect([...root.querySelectorAll("tbody tr:first-child")].map((tr) => tr.firstElementChild?.textContent)).toEqual(["ann", "Tokens per hour"]);
@@ -82,7 +99,7 @@ test("both sides are shown, and only what differs", async () => {
 });
 
 test("an outcome of other rules than those above is said to be one", async () => {
-  draw();
+  await draw();
   await submit();
   expect(text()).not.toContain("The rules above were changed since");
   weigh("61");
@@ -92,7 +109,7 @@ test("an outcome of other rules than those above is said to be one", async () =>
 test("what the engine says of a weight stands at that weight", async () => {
   const faults = [{ field: "pools[0].allocations[0].weight", problem: "is not within 0 to 100" }];
   answer = () => Response.json({ error: { code: "invalid", message: "all in one", faults } }, { status: 400 });
-  draw();
+  await draw();
   weigh("-1");
   await submit();
   expect(root.querySelector(".trial-row .field-problem")?.textContent).toBe("The weight is not within 0 to 100");
@@ -100,10 +117,68 @@ test("what the engine says of a weight stands at that weight", async () => {
 });
 
 test("a change by somebody else is said, and taken when wanted", async () => {
-  draw();
+  await draw();
   act(() => session.store.setPools([{ ...pool, revision: 4, allocations: [{ apiKeyId: "ann", weight: 10, policy: "hard" }] }]));
   expect(text()).toContain("The pool was changed meanwhile");
   const take = [...root.querySelectorAll("button")].find((button) => button.textContent === "Take the new rules");
   act(() => take?.click());
   expect(root.querySelector<HTMLInputElement>("[aria-label='Weight of ann']")?.value).toBe("10");
+});
+
+test("limits and settings are tried beside the weights", async () => {
+  await draw();
+  type("Limit of Requests per hour of kimi-1", "2,000");
+  type("When shares begin to count", "80 %");
+  expect(text()).toContain("Tried: 80 % of the limit.");
+  expect(text()).toContain("requests per hour of kimi-1: 1,500 requests → 2,000 requests");
+  expect(text()).toContain("when shares begin to count: 0.5 → 0.8");
+  await submit();
+  expect(asked).toEqual([{ plans: [{ connectionId: "kimi-1", dimensions: [{ unit: "requests", window: "hourly", limit: "2000" }] }], settings: { saturationThreshold: "0.8" } }]);
+});
+
+test("a limit can come and go", async () => {
+  await draw();
+  press("Add a limit to kimi-1");
+  type("What is limited on kimi-1", "usd", "change");
+  type("Per which time on kimi-1", "daily", "change");
+  type("Limit of US dollars per day of kimi-1", "20");
+  press("Without Requests per hour of kimi-1");
+  await submit();
+  expect(asked[0]?.plans).toEqual([{ connectionId: "kimi-1", dimensions: [{ unit: "usd", window: "daily", limit: "20" }] }]);
+});
+
+test("what the engine says of a limit and of a setting stands at them", async () => {
+  const faults = [{ field: "plans[0].dimensions[0].limit", problem: "is negative" }, { field: "settings.saturationThreshold", problem: "is not within 0 to 1" }];
+  answer = () => Response.json({ error: { code: "invalid", message: "all in one", faults } }, { status: 400 });
+  await draw();
+  type("Limit of Requests per hour of kimi-1", "-1");
+  type("When shares begin to count", "7");
+  await submit();
+  expect([...root.querySelectorAll(".trial-more[open] .field-problem")].map((shown) => shown.textContent).filter(Boolean)).toEqual(["The limit is negative", "is not within 0 to 1"]);
+});
+
+test("the history without the pool is asked for by its id alone", async () => {
+  await draw();
+  type("The pool", "gone", "change");
+  expect(text()).toContain("Team: is there → is gone");
+  expect(root.querySelector("[aria-label='Weight of ann']")).toBeNull();
+  await submit();
+  expect(asked).toEqual([{ withoutPools: ["team"] }]);
+  press("Undo changes");
+  expect(root.querySelector("[aria-label='Weight of ann']")).not.toBeNull();
+});
+
+test("weights can be tried where plans and settings cannot be read", async () => {
+  session = newSession((_, init) => Promise.resolve(init.method === "GET" ? Response.json({ error: { code: "unauthorized", message: "no" } }, { status: 401 }) : answer()));
+  session.store.setPools([pool]);
+  await draw();
+  expect(text()).toContain("The weights sum to 100.");
+  expect(text()).not.toContain("Other limits");
+  expect(text()).not.toContain("Other settings");
+});
+
+test("reasons of both sides are told", async () => {
+  await draw();
+  await submit();
+  expect(text()).toContain("over its fair share 0 →becomes 1");
 });
