@@ -29,8 +29,14 @@ type upload struct {
 
 func (s *server) upload(t *testing.T) *upload {
 	t.Helper()
+	return s.uploadAs(t, "")
+}
+
+func (s *server) uploadAs(t *testing.T, token string) *upload {
+	t.Helper()
 	conn := s.dial(t)
-	io.WriteString(conn, "POST /api/quota/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n")
+	fmt.Fprintf(conn, "POST /api/quota/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n", token)
 	return &upload{t: t, conn: conn, body: httputil.NewChunkedWriter(conn)}
 }
 
