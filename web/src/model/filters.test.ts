@@ -13,6 +13,14 @@ test("the address becomes a question", () =>
     apiKeyId: "ann", connectionId: "kimi-1", poolId: "team", decision: "would-block", reason: "cap-absolute", from: "2026-09-20T14:00:00.000Z",
   }));
 
+test("a time of one's own has a beginning, an end, or both", () => {
+  const [from, to] = ["1790000000000", "1790000060000"];
+  expect(decisionFilter({ span: "between", from, to }, now)).toEqual({ from: "2026-09-21T14:13:20.000Z", to: "2026-09-21T14:14:20.000Z" });
+  expect(decisionFilter({ span: "between", to, from: "soon" }, now)).toEqual({ to: "2026-09-21T14:14:20.000Z" });
+  expect(decisionFilter({ span: "hour", from, to }, now)).toEqual({ from: "2026-09-21T13:00:00.000Z" });
+  expect(decisionFilter({ from, to }, now)).toEqual({});
+});
+
 test("what the address has wrong asks nothing", () => expect(decisionFilter({ decision: "maybe", reason: "", span: "aeon", x: "y" }, now)).toEqual({}));
 
 test("rows that come again are the newer ones, and there once", () => {

@@ -2,6 +2,7 @@
 import type { DecisionFilter } from "../api/answers";
 import type { Reason, RejectedFilter, Rejection } from "../api/types";
 import { day, hour } from "../words/time";
+import { instantOf } from "./timeline";
 
 export type Filters = Readonly<Record<string, string>>;
 
@@ -19,6 +20,9 @@ export const verdicts = ["block", "would-block", "allow"] as const;
 
 export const spans: Readonly<Record<string, number>> = { hour, day, week: 7 * day };
 
+/** The span that has a beginning and an end of its own. */
+export const between = "between";
+
 const oneOf = <T extends string>(all: readonly T[], text: string | undefined): T | undefined => all.find((one) => one === text);
 
 /** The question to the API for a list of decisions. What the address has wrong is as if it were not there. */
@@ -27,13 +31,20 @@ export function decisionFilter(filters: Filters, now: number): DecisionFilter {
   const decision = oneOf(verdicts, filters["decision"]);
   const reason = oneOf(reasons, filters["reason"]);
   const ms = span === undefined ? undefined : spans[span];
+  const named = (name: "from" | "to"): string | undefined => {
+    const at = span === between ? instantOf(filters[name]) : null;
+    return at === null ? undefined : new Date(at).toISOString();
+  };
+  const from = ms === undefined ? named("from") : new Date(now - ms).toISOString();
+  const to = named("to");
   return {
     ...(key ? { apiKeyId: key } : {}),
     ...(connection ? { connectionId: connection } : {}),
     ...(pool ? { poolId: pool } : {}),
     ...(decision ? { decision } : {}),
     ...(reason ? { reason } : {}),
-    ...(ms === undefined ? {} : { from: new Date(now - ms).toISOString() }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
   };
 }
 

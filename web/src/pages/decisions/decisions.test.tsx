@@ -4,6 +4,7 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { RecordedDecision } from "../../api/answers";
 import { newSession, type Session, SessionProvider } from "../../state/session";
+import { localInput } from "../../model/timeline";
 import { DecisionsPage } from ".";
 
 const row = (id: string, time: string): RecordedDecision => ({
@@ -21,6 +22,7 @@ let next: string | undefined;
 function answer(url: URL): unknown {
   asked.push(url);
   if (url.pathname !== "/api/quota/decisions") return { keys: [], connections: [], total: 0 };
+  if (url.searchParams.get("before") === "empty") return { decisions: [], next: "cursor" };
   if (url.searchParams.has("before")) return { decisions: [row("old", "2026-09-21T09:00:00.000Z")] };
   const from = url.searchParams.get("from") ?? "";
   return { decisions: recorded.filter(({ time }) => time >= from), ...(next && !from ? { next } : {}) };
@@ -85,4 +87,33 @@ test("nothing is said as what it is", async () => {
   expect(root.textContent).toContain("Nothing was blocked");
   await draw({ key: "ann" });
   expect(root.textContent).toContain("None like that");
+});
+
+test("pages without a row are passed over, first and later", async () => {
+  recorded = [];
+  next = "empty";
+  await draw({ reason: "suspended" });
+  await settle();
+  expect(lists().map((url) => url.searchParams.get("before"))).toEqual([null, "empty", "cursor"]);
+  expect(keys()).toEqual(["key-old"]);
+});
+
+test("a time of its own is asked for, and written into the address", async () => {
+  recorded = [];
+  await draw({ span: "between", from: "1790000000000" });
+  expect(lists()[0]?.searchParams.get("from")).toBe("2026-09-21T14:13:20.000Z");
+  const before = [...root.querySelectorAll<HTMLInputElement>("input[type=datetime-local]")][1]!;
+  act(() => {
+    before.value = localInput(1790000060000);
+    before.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  expect(location.hash).toBe("#/decisions?span=between&from=1790000000000&to=1790000060000");
+});
+
+test("what is new is not from before the time that is wanted", async () => {
+  recorded = [row("b", "2026-09-21T14:13:30.000Z")];
+  await draw({ span: "between", from: "1790000000000" });
+  act(() => void (session.store.blocks.value = [{ decisionId: "c" } as never]));
+  await settle(1_500);
+  expect(lists()[1]?.searchParams.get("from")).toBe("2026-09-21T14:13:20.000Z");
 });

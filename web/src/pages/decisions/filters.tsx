@@ -1,5 +1,7 @@
-import { type Filters, reasons, spans, verdicts } from "../../model/filters";
+import { between, type Filters, reasons, spans, verdicts } from "../../model/filters";
+import { instantOf } from "../../model/timeline";
 import { FilterBar, FilterSelect, FilterText } from "../../parts/filters";
+import { FilterMoment } from "../../parts/moment";
 import { useSeen } from "../../state/seen";
 import { useSession } from "../../state/session";
 import { reasonShort } from "../../words/terms";
@@ -16,7 +18,9 @@ const spanNames: Record<string, string> = { hour: "last hour", day: "last 24 hou
 /** What the list of decisions can be narrowed by. */
 export function DecisionFilters({ filters, onChange }: Props) {
   const seen = useSeen();
-  const pools = useSession().store.pools.value ?? [];
+  const { store } = useSession();
+  const pools = store.pools.value ?? [];
+  const now = store.now.peek();
   const value = (name: string): string => filters[name] ?? "";
   const set = (name: string) => (text: string): void => onChange(name, text);
   return (
@@ -35,8 +39,12 @@ export function DecisionFilters({ filters, onChange }: Props) {
         label="Time"
         value={value("span")}
         onChange={set("span")}
-        options={[{ value: "", text: "all that is kept" }, ...Object.keys(spans).map((span) => ({ value: span, text: spanNames[span] ?? span }))]}
+        options={[{ value: "", text: "all that is kept" }, ...Object.keys(spans).map((span) => ({ value: span, text: spanNames[span] ?? span })), { value: between, text: "a time of its own" }]}
       />
+      {value("span") === between &&
+        (["from", "to"] as const).map((name) => (
+          <FilterMoment key={name} label={name === "from" ? "From" : "Before"} at={instantOf(value(name))} now={now} onChange={(at) => onChange(name, at === null ? "" : String(at))} />
+        ))}
     </FilterBar>
   );
 }

@@ -2,9 +2,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Page } from "../../app/page";
 import type { PageProps } from "../../app/pages";
 import { go } from "../../app/route";
-import type { DecisionPage, RecordedDecision } from "../../api/answers";
+import type { DecisionFilter, DecisionPage, RecordedDecision } from "../../api/answers";
+import type { Api } from "../../api/client";
 import { ApiError, unreachable } from "../../api/error";
 import { decisionFilter, type Filters, merged, withFilter } from "../../model/filters";
+import { firstFound } from "../../model/pages";
 import { Button } from "../../parts/button";
 import { Empty } from "../../parts/empty";
 import { ErrorNotice, Notice } from "../../parts/notice";
@@ -36,12 +38,12 @@ export function DecisionsPage({ query }: PageProps) {
       {session.store.missed.value && <Notice tone="warn" title="Some blocks were not told to this page">{session.store.missed.value}</Notice>}
       {newest.error && <ErrorNotice title="The decisions could not be read" error={newest.error} />}
       {first === null && newest.busy && <Waiting label="The decisions are being read" cards={1} />}
-      {first !== null && <Found rows={rows} narrowed={Object.keys(query).length > 0} />}
+      {first !== null && !newest.error && <Found rows={rows} narrowed={Object.keys(query).length > 0} more={typeof next === "string"} />}
       {older.error && <ErrorNotice title="Older decisions could not be read" error={older.error} />}
       {next && (
         <div>
           <Button busy={older.busy} onClick={() => void older.more(next)}>
-            Show older ones
+            {rows.length > 0 ? "Show older ones" : "Look further back"}
           </Button>
         </div>
       )}
@@ -49,11 +51,11 @@ export function DecisionsPage({ query }: PageProps) {
   );
 }
 
-function Found({ rows, narrowed }: { rows: readonly RecordedDecision[]; narrowed: boolean }) {
+function Found({ rows, narrowed, more }: { rows: readonly RecordedDecision[]; narrowed: boolean; more: boolean }) {
   if (rows.length === 0) {
     return (
       <Empty title={narrowed ? "None like that" : "Nothing was blocked"}>
-        <p>{narrowed ? "No recorded decision is as the filters say. Older ones may be." : "Blocks will be listed here when they happen, without a reload."}</p>
+        <p>{narrowed ? `No ${more ? "decision that was looked at" : "recorded decision"} is as the filters say.${more ? " Older ones may be." : ""}` : "Blocks will be listed here when they happen, without a reload."}</p>
       </Empty>
     );
   }
@@ -70,10 +72,22 @@ function Found({ rows, narrowed }: { rows: readonly RecordedDecision[]; narrowed
 /** Processes store what they answered up to half a minute late. */
 const late = 60_000;
 
-/** Where the rows begin that a look at what is new must have. */
-function since(page: DecisionPage): { from?: string } {
+/** Where the rows begin that a look at what is new must have: never before those that are wanted. */
+function since(page: DecisionPage, from: string | undefined): { from?: string } {
   const newest = page.decisions[0];
-  return newest ? { from: new Date(instant(newest.time) - late).toISOString() } : {};
+  if (!newest) return {};
+  const begins = instant(newest.time) - late;
+  return { from: new Date(Math.max(begins, from === undefined ? begins : instant(from))).toISOString() };
+}
+
+/** A page from a place on that has something, if there is any. */
+async function list(api: Api, filter: DecisionFilter, before?: string): Promise<DecisionPage> {
+  const ask = async (place: string | undefined) => {
+    const page = await api.answers.list({ ...filter, ...(place === undefined ? {} : { before: place }) });
+    return { rows: page.decisions, next: page.next };
+  };
+  const { rows, next } = await firstFound(ask, before);
+  return { decisions: [...rows], ...(next === undefined ? {} : { next }) };
 }
 
 /** The newest page; a moment after something was blocked, what is new comes in front of it. */
@@ -89,7 +103,7 @@ function useNewest({ api, store }: Session, query: Filters, asked: string): Answ
   const look = async (): Promise<DecisionPage> => {
     const before = known.current?.asked === asked ? known.current.page : null;
     const filter = decisionFilter(query, store.now.peek());
-    const fresh = await api.answers.list(before ? { ...filter, ...since(before), limit: 1000 } : { ...filter, limit: pageSize });
+    const fresh = before ? await api.answers.list({ ...filter, ...since(before, filter.from), limit: 1000 }) : await list(api, { ...filter, limit: pageSize });
     const page = before ? { ...before, decisions: merged(fresh.decisions, before.decisions, (row) => row.decisionId) } : fresh;
     known.current = { asked, page };
     return page;
@@ -114,7 +128,7 @@ function useOlder({ api, store }: Session, query: Filters, asked: string): Older
   const more = async (before: string): Promise<void> => {
     setOlder({ ...now, busy: true, error: null });
     try {
-      const page = await api.answers.list({ ...decisionFilter(query, store.now.peek()), limit: pageSize, before });
+      const page = await list(api, { ...decisionFilter(query, store.now.peek()), limit: pageSize }, before);
       setOlder({ asked, busy: false, error: null, rows: [...now.rows, ...page.decisions], next: page.next ?? null });
     } catch (fault) {
       setOlder({ ...now, busy: false, error: fault instanceof ApiError ? fault : unreachable() });

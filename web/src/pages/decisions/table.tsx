@@ -9,10 +9,20 @@ import { answeredShort } from "../../words/reply";
 import { dimensionName, reasonShort } from "../../words/terms";
 import "../../parts/answer.css";
 
-/** "over its fair share, requests per hour". */
-function why({ reply }: RecordedDecision): string {
-  const on = reply.binding && dimensionName(reply.binding);
-  return [reasonShort(reply.reason), on].filter(Boolean).join(", ");
+/** "over its fair share, requests per hour", and until when. */
+function why({ reply: { reason, binding, retryAt } }: RecordedDecision) {
+  const on = binding && dimensionName(binding);
+  return (
+    <>
+      {[reasonShort(reason), on, binding?.model && `with ${binding.model}`].filter(Boolean).join(", ")}
+      {retryAt && (
+        <span class="faint">
+          {", until "}
+          <When at={retryAt} as="at" />
+        </span>
+      )}
+    </>
+  );
 }
 
 function Verdict({ row }: { row: RecordedDecision }) {
