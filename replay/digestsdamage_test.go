@@ -140,20 +140,6 @@ func TestADamagedObjectIsNoEqualOne(t *testing.T) {
 	}
 }
 
-// TestASnapshotThatIsRemovedMeanwhile is no damaged one.
-func TestASnapshotThatIsRemovedMeanwhile(t *testing.T) {
-	dir := snapdir.New(snapdir.Options{Dir: t.TempDir()})
-	if err := (starts.Local{Dir: dir}).Check(t.Context(), 7); err != nil {
-		t.Errorf("of a directory: %v", err)
-	}
-	r := newRig(t)
-	broker, err := objects.New(objects.Options{Conn: r.js.Conn()})
-	r.must(err)
-	if err := (starts.Shared{Broker: broker, Into: dir}).Check(t.Context(), 7); err != nil {
-		t.Errorf("of the broker: %v", err)
-	}
-}
-
 // TestNoPointIsThereTwice: one that nobody's digest is held to says nothing beside one
 // of the same message.
 func TestNoPointIsThereTwice(t *testing.T) {

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/projector"
@@ -151,39 +149,6 @@ func TestTheOnlyMessageAfterASnapshotIsRead(t *testing.T) {
 	r.must(p.Step(t.Context()))
 	if p.Missing() != (Missing{}) || r.digestOf(p) != r.digest(list) {
 		t.Errorf("missing %+v, or another state", p.Missing())
-	}
-}
-
-func TestSeqAtIsTheLastMessageOfTheMillisecond(t *testing.T) {
-	r := newRig(t)
-	if seq, err := r.log.SeqAt(t.Context(), time.Now().UnixMilli()); seq != 0 || err != nil {
-		t.Errorf("of an empty log: %d, %v", seq, err)
-	}
-	if first, last, err := r.log.Bounds(t.Context()); first != 1 || last != 0 || err != nil {
-		t.Errorf("bounds of an empty log: %d, %d, %v", first, last, err)
-	}
-	end := r.history()
-	list := r.messages()
-	for at := list[0].Time - 2; at <= list[len(list)-1].Time+2; at++ {
-		want := uint64(0)
-		for _, m := range list {
-			if m.Time <= at {
-				want = m.Seq
-			}
-		}
-		if got, err := r.log.SeqAt(t.Context(), at); got != want || err != nil {
-			t.Errorf("at %d: %d, %v, want %d", at, got, err, want)
-		}
-	}
-	for at, want := range map[int64]uint64{
-		math.MinInt64: 0, -30_000_000_000_000: 0, -1: 0, 9_999_999_999_999: end, 16_725_225_600_000: end, math.MaxInt64: end,
-	} {
-		if got, err := r.log.SeqAt(t.Context(), at); got != want || err != nil {
-			t.Errorf("at %d: %d, %v, want %d", at, got, err, want)
-		}
-	}
-	if first, last, err := r.log.Bounds(t.Context()); first != 1 || last != end || err != nil {
-		t.Errorf("bounds: %d, %d, %v", first, last, err)
 	}
 }
 

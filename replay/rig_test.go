@@ -3,8 +3,6 @@ package replay
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/quotashare/quotashare/events"
-	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/internal/brokertest"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/memstore"
 	"github.com/quotashare/quotashare/replay/livelog"
@@ -33,19 +31,9 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t}
-	quiet := slog.New(slog.DiscardHandler)
-	srv, err := ingest.Start(ingest.Options{Dir: filepath.Join(t.TempDir(), "log"), Addr: "127.0.0.1:-1", Sync: time.Minute, Logger: quiet})
-	r.must(err)
-	nc, err := nats.Connect(srv.ClientURL())
-	r.must(err)
-	t.Cleanup(func() {
-		nc.Close()
-		r.must(srv.Shutdown())
-	})
-	r.js, err = jetstream.New(nc)
-	r.must(err)
-	_, err = ingest.EnsureStreams(r.within(), r.js, ingest.Configs(14, 1))
-	r.must(err)
+	nc, js := brokertest.Start(t).Log()
+	r.js = js
+	var err error
 	r.log, err = livelog.NATSLog(livelog.NATSOptions{Conn: nc, PurgeAge: time.Hour})
 	r.must(err)
 	return r

@@ -16,7 +16,8 @@ import (
 
 	"github.com/quotashare/quotashare/decider"
 	"github.com/quotashare/quotashare/events"
-	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/internal/brokertest"
+	"github.com/quotashare/quotashare/internal/enginetest"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/memstore"
@@ -40,18 +41,7 @@ type town struct {
 func newTown(t testing.TB) *town {
 	t.Helper()
 	c := &town{t: t, dir: t.TempDir()}
-	srv, err := ingest.Start(ingest.Options{Dir: filepath.Join(c.dir, "nats"), Addr: "127.0.0.1:-1", Sync: time.Minute, Logger: slog.New(slog.DiscardHandler)})
-	c.must(err)
-	c.nc, err = nats.Connect(srv.ClientURL())
-	c.must(err)
-	t.Cleanup(func() {
-		c.nc.Close()
-		c.must(srv.Shutdown())
-	})
-	c.js, err = jetstream.New(c.nc)
-	c.must(err)
-	_, err = ingest.EnsureStreams(t.Context(), c.js, ingest.Configs(14, 1))
-	c.must(err)
+	c.nc, c.js = brokertest.Start(t).Log()
 	return c
 }
 
@@ -65,24 +55,11 @@ func (c *town) must(err error) {
 // engine is a decider that runs until stop, which stores all that it recorded.
 func (c *town) engine(name string) (e *decider.Engine, stop func()) {
 	c.t.Helper()
-	settings := plans.DefaultSettings()
-	e, err := decider.New(decider.Options{
-		Conn: c.nc, Dir: filepath.Join(c.dir, name, "state"), Version: "0.0.1", Settings: settings,
-		SnapshotDir: c.snapshots(name), SnapshotKeep: 5, Log: slog.New(slog.DiscardHandler),
+	running := enginetest.Start(c.t, decider.Options{
+		Conn: c.nc, Dir: filepath.Join(c.dir, name, "state"), Settings: plans.DefaultSettings(),
+		SnapshotDir: c.snapshots(name), SnapshotKeep: 5,
 	})
-	c.must(err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- e.Run(ctx) }()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			c.t.Errorf("engine %s: %v", name, err)
-		}
-	})
-	c.t.Cleanup(stop)
-	c.must(e.AwaitReady(c.t.Context()))
-	return e, stop
+	return running.Engine, running.Stop
 }
 
 func (c *town) snapshots(name string) string { return filepath.Join(c.dir, name, "snapshots") }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,13 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/quotashare/quotashare/client"
 	"github.com/quotashare/quotashare/config"
 	"github.com/quotashare/quotashare/fakeprovider"
-	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/internal/brokertest"
 	"github.com/quotashare/quotashare/internal/program"
 	"github.com/quotashare/quotashare/keyfile"
 )
@@ -64,19 +62,11 @@ func start(ctx context.Context, out io.Writer, env []string, args ...string) (co
 // startLog runs a broker with the streams of the log, and no engine.
 func startLog(t *testing.T) (url string, events jetstream.Stream) {
 	t.Helper()
-	srv, err := ingest.Start(ingest.Options{Dir: t.TempDir(), Addr: "127.0.0.1:-1", Sync: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	b := brokertest.Start(t)
+	_, js := b.Log()
+	events, err := js.Stream(t.Context(), "QUOTA")
 	must(t, err)
-	t.Cleanup(func() { must(t, srv.Shutdown()) })
-	nc, err := nats.Connect(srv.ClientURL())
-	must(t, err)
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	must(t, err)
-	_, err = ingest.EnsureStreams(t.Context(), js, ingest.Configs(14, 1))
-	must(t, err)
-	events, err = js.Stream(t.Context(), "QUOTA")
-	must(t, err)
-	return srv.ClientURL(), events
+	return b.URL(), events
 }
 
 // TestAGatewayFromItsFiles: the key file of quotashare keys, the connections of a file
