@@ -7,6 +7,7 @@ import { render } from "preact";
 import { App } from "./app/app";
 import { followAddress } from "./app/route";
 import { followTheme } from "./app/theme";
+import { may } from "./model/may";
 import { legacyPlace } from "./state/legacy";
 import { type Alone, Migrator } from "./state/migration";
 import { newSession, SessionProvider } from "./state/session";
@@ -17,13 +18,15 @@ followAddress();
 const session = newSession((url, init) => fetch(url, init), () => location.reload());
 const look = (): void => session.seen(document.visibilityState === "visible");
 document.addEventListener("visibilitychange", look);
-void session.who.ask().then(look);
 setInterval(() => session.store.tick(), 1000);
 
 // Only where the address is trusted can pages of one browser wait for each other; the engine takes one list in any case.
 const alone: Alone = (work) => ("locks" in navigator ? navigator.locks.request(legacyPlace, work) : work());
 const migrator = new Migrator(session, () => localStorage, alone);
-migrator.start();
+void session.who.ask().then(() => {
+  look();
+  if (may(session.who.role, "change")) migrator.start();
+});
 
 const root = document.getElementById("app");
 if (root) {

@@ -1,29 +1,71 @@
-import { Choice } from "../parts/field";
-import { Empty } from "../parts/empty";
+import { may } from "../model/may";
+import { LoginPage } from "../pages/login";
+import { OwnPage } from "../pages/own";
 import { ButtonLink } from "../parts/button";
+import { Empty } from "../parts/empty";
+import { Choice } from "../parts/field";
 import { Icon } from "../parts/icon";
+import { Mark } from "../parts/mark";
 import { MigrationNotice } from "../parts/migration";
-import { ErrorNotice } from "../parts/notice";
+import { Notice } from "../parts/notice";
 import type { Migrator } from "../state/migration";
-import { useSession } from "../state/session";
+import { useMay, useSession } from "../state/session";
+import { Account } from "./account";
 import { Boundary } from "./boundary";
-import { navigation, pages, type NavItem } from "./pages";
 import { Page } from "./page";
+import { navigation, pages, type NavGroup, type NavItem } from "./pages";
 import { href, route } from "./route";
 import { theme } from "./theme";
 import { TrustLine } from "./trustline";
 
-/** The frame: where one can go, how fresh the numbers are, and the page. */
+/** The frame, or what stands in its place for who may not see everything. */
 export function App({ migrator }: { migrator: Migrator }) {
+  const { who } = useSession();
+  if (who.identity.value === null) return null; // the engine says in a moment who this is
+  if (who.needsToken) return <LoginPage />;
+  return may(who.role, "see") ? <Frame migrator={migrator} /> : <Bound />;
+}
+
+/** For who may see some keys, or nothing: there is nowhere else to go. */
+function Bound() {
+  const own = useMay("see-own");
+  return (
+    <div class="frame">
+      <Side navigation={[]} />
+      <main class="content" id="content" tabIndex={-1}>
+        {own ? <OwnPage /> : <NothingPage />}
+      </main>
+    </div>
+  );
+}
+
+function NothingPage() {
+  return (
+    <Page title="Nothing to see">
+      <Empty title="This token publishes events, and sees nothing">
+        <p>Log out, and log in with a token that has another role.</p>
+      </Empty>
+    </Page>
+  );
+}
+
+/** Where one can go, how fresh the numbers are, and the page. */
+function Frame({ migrator }: { migrator: Migrator }) {
+  const problem = useSession().who.identity.value?.problem;
   return (
     <div class="frame">
       <a class="skip" href="#content" onClick={skip}>
         Skip to the content
       </a>
-      <Side />
+      <Side navigation={navigation} />
       <div class="stage">
         <TrustLine />
         <main class="content" id="content" tabIndex={-1}>
+          {problem !== undefined && (
+            <Notice tone="warn" title="Tokens are not as their file says">
+              <p>{problem}</p>
+            </Notice>
+          )}
           <MigrationNotice of={migrator.state.value} onAgain={() => void migrator.run()} onDismiss={() => migrator.dismiss()} />
           <Current />
         </main>
@@ -39,16 +81,26 @@ function skip(event: Event): void {
 }
 
 function Current() {
-  const link = useSession().store.link.value;
+  const change = useMay("change");
   const { page, id, query } = route.value;
-  if (link.kind === "refused") return <ErrorNotice title="The engine asks for a token" error={link.why} />;
   if (page === null) return <Nowhere />;
+  if (page === "edit" && !change) return <OnlyLooking />;
   const Shown = pages[page];
   const key = `${page}/${id}`;
   return (
     <Boundary of={key}>
       <Shown key={key} id={id} query={query} />
     </Boundary>
+  );
+}
+
+function OnlyLooking() {
+  return (
+    <Page title="Nothing can be changed">
+      <Empty title="This token may look, and change nothing" actions={<ButtonLink href={href("pools")}>All pools</ButtonLink>}>
+        <p>Whoever runs the engine can make one with the role admin.</p>
+      </Empty>
+    </Page>
   );
 }
 
@@ -62,7 +114,7 @@ function Nowhere() {
   );
 }
 
-function Side() {
+function Side({ navigation }: { navigation: readonly NavGroup[] }) {
   return (
     <div class="side">
       <div class="side-inner">
@@ -85,6 +137,7 @@ function Side() {
           ))}
         </nav>
         <div class="side-foot">
+          <Account />
           <Choice
             label="Colours"
             value={theme.value}
@@ -118,17 +171,5 @@ function NavLink({ item }: { item: NavItem }) {
       <Icon name={item.icon} />
       {item.text}
     </a>
-  );
-}
-
-/** Three parts of one whole. */
-function Mark() {
-  return (
-    <svg class="brand-mark" width="24" height="24" viewBox="0 0 32 32" aria-hidden="true">
-      <rect class="brand-ground" width="32" height="32" rx="8" />
-      <rect x="7" y="8" width="18" height="4" rx="2" fill="#fff" />
-      <rect x="7" y="14" width="12" height="4" rx="2" fill="#ffc47d" />
-      <rect x="7" y="20" width="7" height="4" rx="2" fill="#8fe3c4" />
-    </svg>
   );
 }

@@ -83,6 +83,8 @@ export function newSession(fetch: Fetch, reload: () => void = () => undefined): 
     link(link) {
       store.link.value = link;
       if (link.kind === "live") soon(0);
+      // The engine did not answer when it was asked first.
+      if (link.kind === "live" && who.identity.peek() && !who.role) void who.ask();
     },
     heard: () => store.heard(),
     events(events) {

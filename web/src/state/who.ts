@@ -6,6 +6,8 @@ import type { Identity, Role } from "../api/identity";
 export class Who {
   /** null until the engine has said. */
   readonly identity = signal<Identity | null>(null);
+  /** The page had a token, and it is not good any more. */
+  readonly ended = signal(false);
 
   constructor(
     private readonly api: Api["session"],
@@ -33,7 +35,9 @@ export class Who {
 
   /** The engine refused the token of the page: it was removed, say. */
   lost(): void {
-    if (!this.needsToken) this.identity.value = { needsToken: true };
+    if (this.needsToken) return;
+    this.ended.value = this.role !== undefined;
+    this.identity.value = { needsToken: true };
   }
 
   /** Throws ApiError when the token is refused. */
