@@ -13,10 +13,12 @@ interface Props {
 export function Signed({ of, error }: Props) {
   return (
     <div class="signed">
-      <Field label="Your name" problem={error?.problemOf("X-Quota-Actor") ?? ""}>
-        {(control) => <input {...control} class="input" value={of.name} onInput={(e) => of.onName(e.currentTarget.value)} autocomplete="nickname" />}
-      </Field>
-      <Field label="Why" hint="Both are kept in the log with the change." problem={error?.problemOf("X-Quota-Reason") ?? ""}>
+      {of.token === undefined && (
+        <Field label="Your name" problem={error?.problemOf("X-Quota-Actor") ?? ""}>
+          {(control) => <input {...control} class="input" value={of.name} onInput={(e) => of.onName(e.currentTarget.value)} autocomplete="nickname" />}
+        </Field>
+      )}
+      <Field label="Why" hint={of.token === undefined ? "Both are kept in the log with the change." : `Kept in the log with the change, and that it was ${of.token}.`} problem={error?.problemOf("X-Quota-Reason") ?? ""}>
         {(control) => <input {...control} class="input" value={of.reason} onInput={(e) => of.onReason(e.currentTarget.value)} autocomplete="off" />}
       </Field>
     </div>

@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { Write } from "../api/client";
+import { useSession } from "./session";
 
 const place = "quotashare:name";
 
@@ -25,6 +26,8 @@ function remember(name: string): void {
 const name = signal<string | null>(null);
 
 export interface Signature {
+  /** The name of the token that the page has, by which the engine knows who it is; then none is asked for. */
+  readonly token: string | undefined;
   readonly name: string;
   readonly reason: string;
   readonly onName: (name: string) => void;
@@ -36,10 +39,12 @@ export interface Signature {
 /** The name is one on all pages; each change has a reason of its own. */
 export function useSignature(): Signature {
   const [reason, onReason] = useState("");
+  const token = useSession().who.identity.value?.name;
   name.value ??= remembered();
   const onName = (to: string): void => {
     name.value = to;
     remember(to);
   };
-  return { name: name.value, reason, onName, onReason, write: { actor: name.value.trim(), reason: reason.trim() } };
+  const actor = token === undefined ? { actor: name.value.trim() } : {};
+  return { token, name: name.value, reason, onName, onReason, write: { ...actor, reason: reason.trim() } };
 }

@@ -10,7 +10,7 @@ import { keyName } from "../../words/effect";
 import { policyMeaning } from "../../words/terms";
 import type { Said } from "../../words/verdict";
 import { weightPart, weightSum } from "../../words/weights";
-import { Caps } from "./caps";
+import { Caps, withCap } from "./caps";
 import type { FormProps } from "./form";
 
 interface Props extends FormProps {
@@ -119,10 +119,15 @@ function AllocationRow({ of: a, place, part, known, problem, onChange, onRemove 
         </Button>
       </div>
       <Caps of={a} place={place} problem={problem} onChange={(caps) => onChange({ caps })} />
-      <label class="check">
-        <input type="checkbox" checked={a.suspended} onChange={(e) => onChange({ suspended: e.currentTarget.checked })} />
-        Suspended: blocked whatever it used
-      </label>
+      <div class="allocation-more">
+        <label class="check">
+          <input type="checkbox" checked={a.suspended} onChange={(e) => onChange({ suspended: e.currentTarget.checked })} />
+          Suspended: blocked whatever it used
+        </label>
+        <Button kind="quiet" onClick={() => onChange({ caps: withCap(a.caps) })}>
+          Add a cap
+        </Button>
+      </div>
     </li>
   );
 }

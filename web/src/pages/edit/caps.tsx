@@ -23,6 +23,7 @@ export function Caps({ of, place, problem, onChange }: Props) {
     const field = capField(of, place, cap.row);
     return cap.window === "every" ? problem(field) : ["value", "unit", "window"].map((name) => problem(`${field}.${name}`)).find(Boolean) ?? "";
   };
+  if (caps.length === 0) return null;
   return (
     <div class="caps">
       {caps.map((cap) => (
@@ -37,13 +38,13 @@ export function Caps({ of, place, problem, onChange }: Props) {
           </Button>
         </div>
       ))}
-      <div>
-        <Button kind="quiet" onClick={() => onChange(appended<CapDraft>(caps, { unit: "requests", window: "hourly", value: "" }))}>
-          Add a cap
-        </Button>
-      </div>
     </div>
   );
+}
+
+/** What a cap begins as. */
+export function withCap(caps: readonly CapDraft[]): readonly CapDraft[] {
+  return appended<CapDraft>(caps, { unit: "requests", window: "hourly", value: "" });
 }
 
 export function UnitChoice({ value, onChange }: { value: Unit; onChange: (unit: Unit) => void }) {

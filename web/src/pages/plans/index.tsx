@@ -9,7 +9,7 @@ import { Field } from "../../parts/field";
 import { ErrorNotice } from "../../parts/notice";
 import { Table, type Column } from "../../parts/table";
 import { Waiting } from "../../parts/waiting";
-import { useSession } from "../../state/session";
+import { useMay, useSession } from "../../state/session";
 import { useAnswer } from "../../state/trial";
 import { count } from "../../words/amount";
 import { dimensionText } from "../../words/plan";
@@ -37,9 +37,14 @@ function AllPlans() {
 /** Whether a row is meant by what was typed. */
 const meant = (text: string, ...names: readonly string[]): boolean => names.some((name) => name.toLowerCase().includes(text.trim().toLowerCase()));
 
-function Lists({ of: { plans, total, catalogue } }: { of: Plans }) {
+/** How many rows are shown: nobody reads more, and all of ten thousand would take long to draw. */
+const atOnce = 200;
+
+function Lists({ of: { plans, catalogue } }: { of: Plans }) {
   const [text, setText] = useState("");
-  const shown = plans.filter((plan) => meant(text, plan.connectionId, plan.provider, plan.poolId ?? ""));
+  const may = useMay("change");
+  const found = plans.filter((plan) => meant(text, plan.connectionId, plan.provider, plan.poolId ?? ""));
+  const shown = found.slice(0, atOnce);
   const entries = catalogue.filter((entry) => meant(text, entry.provider, ...entry.aliases));
   const known = plans.some((plan) => plan.connectionId === text.trim());
   return (
@@ -54,11 +59,11 @@ function Lists({ of: { plans, total, catalogue } }: { of: Plans }) {
         <Field label="Connection or provider">
           {(control) => <input {...control} class="input" type="search" value={text} onInput={(e) => setText(e.currentTarget.value)} autocomplete="off" />}
         </Field>
-        {text.trim() !== "" && <Button type="submit">{known ? "Open its plan" : `Set a plan for the connection ${text.trim()}`}</Button>}
+        {text.trim() !== "" && <Button type="submit">{known || !may ? "Open its plan" : `Set a plan for the connection ${text.trim()}`}</Button>}
       </form>
       <section class="list">
         <h2>Connections</h2>
-        {total > plans.length && <p class="soft">The first {count(plans.length, "connection")} of {total} are shown: any other can be opened by its name.</p>}
+        {found.length > shown.length && <p class="soft">The first {atOnce} of {count(found.length, "connection")} are shown: say more of the name of another.</p>}
         {shown.length === 0 ? (
           <Empty title={plans.length === 0 ? "No connection is known yet" : "No connection is called like that"}>
             <p>A connection is known once an event named it, a pool has it, or a plan was set for it.</p>

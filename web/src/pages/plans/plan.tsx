@@ -12,10 +12,10 @@ import { ErrorNotice, Notice } from "../../parts/notice";
 import { Signed } from "../../parts/signed";
 import { Waiting } from "../../parts/waiting";
 import { useFollowed } from "../../state/followed";
-import { useSession } from "../../state/session";
+import { useMay, useSession } from "../../state/session";
 import { useSignature } from "../../state/signature";
 import { type Answered, useAnswer, useTrial, useWriting } from "../../state/trial";
-import { planOrigin } from "../../words/plan";
+import { dimensionText, planOrigin } from "../../words/plan";
 import { listed } from "../../words/poolfield";
 import { dimensionName } from "../../words/terms";
 import { units, windows } from "../../words/units";
@@ -26,6 +26,7 @@ import { SourceTag } from "./source";
 /** The plan of one connection: what it is now, where that comes from, and how to change it. */
 export function PlanPage({ connectionId }: { connectionId: string }) {
   const { api, store } = useSession();
+  const may = useMay("change");
   // A pool says whose the connection is, and so what the catalogue has for it.
   const change = store.changes.value.find(({ kind, id, rejected }) => !rejected && (kind === "pool" || (kind === "plan" && id === connectionId)));
   const { value: plan, error, again } = useAnswer(`${connectionId} ${change?.seq ?? ""}`, () => api.plans.get(connectionId));
@@ -33,7 +34,7 @@ export function PlanPage({ connectionId }: { connectionId: string }) {
     <Page title={`Plan of ${connectionId}`} lead={plan ? <About plan={plan} /> : undefined} actions={<ButtonLink href={href("plans")}>All plans</ButtonLink>}>
       {error && <ErrorNotice title="The plan could not be read" error={error} actions={<Button onClick={again}>Try again</Button>} />}
       {!plan && !error && <Waiting label="The plan is being read" cards={1} />}
-      {plan && <PlanEditor plan={plan} change={change ?? null} onChanged={again} />}
+      {plan && (may ? <PlanEditor plan={plan} change={change ?? null} onChanged={again} /> : <PlanText plan={plan} />)}
     </Page>
   );
 }
@@ -43,6 +44,24 @@ function About({ plan }: { plan: Plan }) {
     <>
       {plan.provider || "Nobody said whose it is"} · {plan.poolId === null ? "in no pool" : <>in the pool <a href={href("pool", plan.poolId)}>{plan.poolId}</a></>}
     </>
+  );
+}
+
+/** The plan for who may look alone. */
+function PlanText({ plan }: { plan: Plan }) {
+  return (
+    <div class="plan-editor">
+      <Origin plan={plan} />
+      <section class="card plan-panel">
+        <h2>What it may use</h2>
+        {plan.dimensions.length === 0 && <p class="soft">Nothing is limited.</p>}
+        <ul class="plan-dimensions">
+          {plan.dimensions.map((d) => (
+            <li key={`${d.unit}/${d.window}`}>{dimensionText(d)}</li>
+          ))}
+        </ul>
+      </section>
+    </div>
   );
 }
 

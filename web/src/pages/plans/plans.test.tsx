@@ -15,7 +15,7 @@ let plans: Plan[] | null;
 
 const stage = pageStage((path) => {
   if (!plans) throw new TypeError("no network");
-  if (!path.startsWith("plans/")) return { plans, total: 2, catalogue };
+  if (!path.startsWith("plans/")) return { plans, total: plans.length, catalogue };
   return { plan: plans.find((plan) => path === `plans/${plan.connectionId}`) };
 });
 
@@ -142,4 +142,19 @@ test("a plan set by hand says who set it and why, and is taken back after asking
   await stage.press("Try again");
   expect(stage.sent.at(-1)).toMatchObject({ method: "DELETE", path: "plans/k-2", match: '"4"', reason: "sold out" });
   expect(stage.text()).toContain("it has what kimi is known to sell");
+});
+
+test("who may look alone sees what a plan says, and cannot change it", async () => {
+  stage.session.who.identity.value = { needsToken: false, role: "read" };
+  await stage.open(<PlansPage id="k-2" query={{}} />);
+  expect(stage.text()).toContain("$66.670000001 per day");
+  expect(stage.root.querySelectorAll("input, button")).toHaveLength(0);
+});
+
+test("of very many connections the first are shown, and every other can be found", async () => {
+  plans = Array.from({ length: 300 }, (_, n) => ({ ...asSold, connectionId: `acct-${n}` }));
+  await stage.open(<PlansPage id="" query={{}} />);
+  expect(stage.text()).toContain("The first 200 of 300 connections are shown");
+  await stage.type("Connection or provider", "acct-299");
+  expect([...stage.root.querySelectorAll("tbody th")].map((cell) => cell.textContent)).toEqual(["acct-299"]);
 });

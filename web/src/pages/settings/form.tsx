@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Setting, SettingName, Settings, Trial } from "../../api/types";
 import { changedSettings, settingsDocument, type SettingsDraft, typedSetting } from "../../model/settingsdraft";
@@ -55,7 +56,13 @@ export function SettingsForm({ settings, onChanged }: { settings: Settings; onCh
   const theirs = newer ? changedSettings(base, newer) : [];
   return (
     <section class="card settings-panel">
-      <Rows settings={settings} draft={draft} trial={trial} onChange={setDraft} />
+      <ul>
+        {settingNames.map((name) => (
+          <SettingRow key={name} name={name} of={settings[name]}>
+            <SettingEdit name={name} of={settings[name]} typed={draft[name]} problem={trial.error?.problemOf(name) ?? ""} onChange={(to) => setDraft({ ...draft, [name]: to })} />
+          </SettingRow>
+        ))}
+      </ul>
       <div class="settings-foot">
         <Said trial={trial} changed={mine.length > 0} />
         {newer && !writing.busy && (
@@ -84,9 +91,25 @@ export function SettingsForm({ settings, onChanged }: { settings: Settings; onCh
   );
 }
 
+/** The settings for who may look alone. */
+export function SettingsText({ settings }: { settings: Settings }) {
+  return (
+    <section class="card settings-panel">
+      <ul>
+        {settingNames.map((name) => (
+          <SettingRow key={name} name={name} of={settings[name]} />
+        ))}
+      </ul>
+      <div class="settings-foot">
+        <Stamp of={settings} />
+      </div>
+    </section>
+  );
+}
+
 /** Who changed the settings last. */
 function Stamp({ of: { updatedAt, actor, reason } }: { of: Settings }) {
-  if (!updatedAt) return null;
+  if (!updatedAt) return <p class="soft">Nobody changed them yet.</p>;
   return (
     <p class="soft">
       Changed <When at={updatedAt} />
@@ -97,30 +120,6 @@ function Stamp({ of: { updatedAt, actor, reason } }: { of: Settings }) {
 }
 
 type SettingsTrial = Answered<Trial & { settings: Settings }>;
-
-interface RowsProps {
-  settings: Settings;
-  draft: SettingsDraft;
-  trial: SettingsTrial;
-  onChange: (to: SettingsDraft) => void;
-}
-
-function Rows({ settings, draft, trial, onChange }: RowsProps) {
-  return (
-    <ul>
-      {settingNames.map((name) => (
-        <SettingRow
-          key={name}
-          name={name}
-          of={settings[name]}
-          typed={draft[name]}
-          problem={trial.error?.problemOf(name) ?? ""}
-          onChange={(to) => onChange({ ...draft, [name]: to })}
-        />
-      ))}
-    </ul>
-  );
-}
 
 /** What saving would do. */
 function Said({ trial, changed }: { trial: SettingsTrial; changed: boolean }) {
@@ -134,16 +133,8 @@ function Said({ trial, changed }: { trial: SettingsTrial; changed: boolean }) {
   );
 }
 
-interface RowProps {
-  name: SettingName;
-  of: Setting;
-  /** What was typed; null to take the value away, undefined for nothing yet. */
-  typed: string | null | undefined;
-  problem: string;
-  onChange: (to: string | null | undefined) => void;
-}
-
-function SettingRow({ name, of, typed, problem, onChange }: RowProps) {
+/** A setting with its value, and where that comes from. */
+function SettingRow({ name, of, children }: { name: SettingName; of: Setting; children?: ComponentChildren }) {
   const words = settingWords(name);
   return (
     <li class="setting">
@@ -161,29 +152,45 @@ function SettingRow({ name, of, typed, problem, onChange }: RowProps) {
         </p>
         {of.source !== "default" && <p class="faint">the default is {settingValue(name, of.default)}</p>}
       </div>
-      <div class="setting-edit">
-        {typed === null ? (
-          <p class="warn-text">What is set is taken away: the default holds.</p>
-        ) : (
-          <Field label={`New value, in ${unitName[words.unit]}`} hint={hintOf(name, typed ?? "")} problem={problem}>
-            {(control) => (
-              <input {...control} class="input" placeholder={String(of.value)} value={typed ?? ""} onInput={(e) => onChange(e.currentTarget.value)} autocomplete="off" aria-label={`New value of ${name}, in ${unitName[words.unit]}`} />
-            )}
-          </Field>
-        )}
-        {typed === null ? (
-          <Button kind="quiet" onClick={() => onChange(undefined)}>
-            Keep what is set
-          </Button>
-        ) : (
-          of.source !== "default" && (
-            <Button kind="quiet" onClick={() => onChange(null)}>
-              Take away what is set
-            </Button>
-          )
-        )}
-      </div>
+      {children}
     </li>
+  );
+}
+
+interface EditProps {
+  name: SettingName;
+  of: Setting;
+  /** What was typed; null to take the value away, undefined for nothing yet. */
+  typed: string | null | undefined;
+  problem: string;
+  onChange: (to: string | null | undefined) => void;
+}
+
+function SettingEdit({ name, of, typed, problem, onChange }: EditProps) {
+  if (typed === null) {
+    return (
+      <div class="setting-edit">
+        <p class="warn-text">What is set is taken away: the default holds.</p>
+        <Button kind="quiet" onClick={() => onChange(undefined)}>
+          Keep what is set
+        </Button>
+      </div>
+    );
+  }
+  const unit = unitName[settingWords(name).unit];
+  return (
+    <div class="setting-edit">
+      <Field label={`New value, in ${unit}`} hint={hintOf(name, typed ?? "")} problem={problem}>
+        {(control) => (
+          <input {...control} class="input" placeholder={String(of.value)} value={typed ?? ""} onInput={(e) => onChange(e.currentTarget.value)} autocomplete="off" aria-label={`New value of ${name}, in ${unit}`} />
+        )}
+      </Field>
+      {of.source !== "default" && (
+        <Button kind="quiet" onClick={() => onChange(null)}>
+          Take away what is set
+        </Button>
+      )}
+    </div>
   );
 }
 

@@ -145,3 +145,20 @@ test("what an older dashboard left in this browser can be looked at and brought"
   await stage.press("Bring 2\u00a0pools");
   expect(localStorage.getItem("omniroute:quota-share:pools")).toBeNull();
 });
+
+test("who may look alone sees each value, and no place for another", async () => {
+  stage.session.who.identity.value = { needsToken: false, role: "read", name: "visitor" };
+  await stage.open(<SettingsPage />);
+  expect(stage.root.querySelectorAll(".setting-now")).toHaveLength(settingNames.length);
+  expect([stage.root.querySelectorAll("input, textarea").length, stage.text().includes("by nina")]).toEqual([0, true]);
+});
+
+test("who has a token with a name is not asked for another", async () => {
+  stage.session.who.identity.value = { needsToken: false, role: "admin", name: "nina-laptop" };
+  await stage.open(<SettingsPage />);
+  stage.answer(() => ({ body: { ...effects, settings } }));
+  await stage.type(threshold, "0.9");
+  expect(stage.text()).toContain("Kept in the log with the change, and that it was nina-laptop.");
+  await stage.press("Save the settings");
+  expect(stage.sent.at(-1)?.actor).toBeUndefined();
+});
