@@ -48,6 +48,11 @@ export async function open(browser: Browser, url: string, options: Options): Pro
   return { page, faults };
 }
 
+/** Waits until the page hears of changes as they come. */
+export function live(page: Page): Promise<void> {
+  return page.getByText("Live", { exact: true }).first().waitFor();
+}
+
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 interface AxeResults {
@@ -65,4 +70,83 @@ export async function seriousFindings(page: Page): Promise<string[]> {
 /** Whether something is wider than the window, so that one would have to scroll sideways. */
 export function widerThanWindow(page: Page): Promise<boolean> {
   return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+}
+
+/**
+ * Observes what moves on the page without anybody having touched it, from now
+ * on. Bars are there to move; and a figure that ends where it did has not moved
+ * when it gets another digit.
+ */
+export function watchJumps(page: Page): Promise<void> {
+  return page.evaluate(() => {
+    const jumps: string[] = [];
+    Object.assign(window, { jumps });
+    new PerformanceObserver((list) => {
+      for (const { hadRecentInput, sources } of list.getEntries() as unknown as LayoutShift[]) {
+        for (const { node, previousRect: from, currentRect: to } of hadRecentInput ? [] : sources) {
+          const around = node instanceof Element ? node : node?.parentElement;
+          if (around?.closest(".bar") || (from.top === to.top && from.right === to.right)) continue;
+          jumps.push(`${around?.outerHTML.slice(0, 160)}: ${from.x},${from.y} ${from.width}×${from.height} → ${to.x},${to.y} ${to.width}×${to.height}`);
+        }
+      }
+    }).observe({ type: "layout-shift" });
+  });
+}
+
+/** What the browser's Layout Instability API tells of. */
+interface LayoutShift {
+  readonly hadRecentInput: boolean;
+  readonly sources: readonly { node: Node | null; previousRect: DOMRectReadOnly; currentRect: DOMRectReadOnly }[];
+}
+
+/** What has moved since. */
+export function jumps(page: Page): Promise<string[]> {
+  return page.evaluate(
+    () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => resolve((window as unknown as { jumps: string[] }).jumps)))),
+  );
+}
+
+/** What Tab alone does not lead to, and what does not show that one is there. */
+export async function keyboardFaults(page: Page): Promise<string[]> {
+  await page.evaluate(() => {
+    // Tab goes on from where the focus was last, so that is at the beginning first.
+    document.body.tabIndex = -1;
+    document.body.focus();
+    document.body.removeAttribute("tabindex");
+    Object.assign(window, { reached: new Set<Element>(), last: null });
+  });
+  const faults: string[] = [];
+  for (let presses = 0; presses < 500; presses++) {
+    await page.keyboard.press("Tab");
+    const fault = await page.evaluate(arrived);
+    if (fault === "end") break;
+    if (fault) faults.push(fault);
+  }
+  return [...faults, ...(await page.evaluate(missed))];
+}
+
+/** Notes where the focus is, and returns what is wrong with that; "end" when it has been there. */
+function arrived(): string {
+  const walk = window as unknown as { reached: Set<Element>; last: Element | null };
+  const here = document.activeElement;
+  if (here !== null && here === walk.last) return ""; // a field of several parts, such as that of a time
+  if (!here || here === document.body || walk.reached.has(here)) return "end";
+  walk.reached.add(here);
+  walk.last = here;
+  const ring = (node: Element): boolean => {
+    const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(node);
+    return (outlineStyle !== "none" && outlineWidth !== "0px") || boxShadow !== "none";
+  };
+  const { width, height, top, bottom } = here.getBoundingClientRect();
+  // What stands for a hidden field shows its focus: the label around it.
+  const shown = ring(here) || [...(here.closest("label")?.querySelectorAll("*") ?? []), here.closest("label")].some((node) => node && ring(node));
+  if (!shown) return `no ring: ${here.outerHTML.slice(0, 200)}`;
+  return width > 0 && height > 0 && (bottom <= 0 || top >= innerHeight) ? `out of sight: ${here.outerHTML.slice(0, 200)}` : "";
+}
+
+/** What can be clicked, is to be seen, and was not reached. Of radio buttons the arrows reach the others. */
+function missed(): string[] {
+  const { reached } = window as unknown as { reached: Set<Element> };
+  const all = document.querySelectorAll("a[href], button:enabled, input:enabled:not([type=radio]), select:enabled, textarea:enabled, summary, [tabindex='0']");
+  return [...all].filter((node) => node.checkVisibility() && !reached.has(node)).map((node) => `not reached: ${node.outerHTML.slice(0, 200)}`);
 }

@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { live } from "./browser";
 import { stage } from "./stage";
 import { fill } from "./world";
 
@@ -46,17 +47,32 @@ describe("the frame", () => {
       expect(await background(page)).toBe(light);
     }));
 
-  test("goes on by itself when the engine is started again", () =>
+  test("says that its numbers are old while there is no engine, and goes on by itself when there is one", () =>
     on.visit("", { expected: /Failed to load resource|ERR_/ }, async (page) => {
       await fill(on.engine);
       const card = page.getByRole("article").filter({ hasText: "Kimi for the team" });
       await card.getByText("1,971 of 3,000").waitFor();
-      await on.engine.pause();
-      await page.getByText(/^Connecting again|^The engine does not answer|^No stream/).waitFor();
+      await on.engine.kill();
+      await page.getByText(/^(Connecting again|No stream, asking every 30 s|The engine does not answer): numbers are of \d\d:\d\d:\d\d/).waitFor();
       await card.getByText("1,971 of 3,000").waitFor();
       await on.engine.resume();
-      await page.getByText("Live", { exact: true }).waitFor();
-      await on.engine.post("/api/quota/events", { apiKeyId: "ci-runner", connectionId: "kimi-berlin", cost: { requests: 9 } });
+      await live(page);
+      await on.engine.publish("quota.consumption", { apiKeyId: "ci-runner", connectionId: "kimi-berlin", cost: { requests: 9 } });
       await card.getByText("1,980 of 3,000").waitFor();
+    }));
+
+  test("is all there after 150 KB", () =>
+    on.visit("", {}, async (page) => {
+      await page.getByRole("heading", { level: 1, name: "Pools" }).waitFor();
+      // As they came: compressed, and without the headers.
+      const files = await page.evaluate(() =>
+        [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+          .map((entry) => entry as PerformanceResourceTiming)
+          .filter(({ name }) => !name.includes("/api/"))
+          .map(({ name, encodedBodySize, decodedBodySize }) => ({ name, encodedBodySize, decodedBodySize })),
+      );
+      expect(files.filter(({ name }) => name.endsWith(".js")).length).toBeGreaterThan(0);
+      expect(files.every(({ encodedBodySize, decodedBodySize }) => encodedBodySize < decodedBodySize)).toBe(true);
+      expect(files.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)).toBeLessThanOrEqual(150 * 1024);
     }));
 });

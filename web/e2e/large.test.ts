@@ -1,3 +1,4 @@
+import type { CDPSession, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { grouped } from "../src/words/decimal";
 import { stage } from "./stage";
@@ -7,25 +8,73 @@ const on = stage();
 
 /** What one update may take of the browser, in milliseconds. */
 const most = 100;
+const rounds = 9;
 
+/** How long the page has been busy until now, in milliseconds: scripts, styles, layout and all else that keeps it from answering. */
+async function busy(session: CDPSession): Promise<number> {
+  const { metrics } = await session.send("Performance.getMetrics");
+  return 1000 * (metrics.find(({ name }) => name === "TaskDuration")?.value ?? 0);
+}
+
+/** Waits until the cards at these places have the text. Looks seldom, because looking is work of the page too. */
+function shows(page: Page, places: readonly number[], text: string): Promise<void> {
+  return page.evaluate(
+    ([at, wanted]) =>
+      new Promise<void>((resolve) => {
+        const cards = [...document.querySelectorAll("article")];
+        const timer = setInterval(() => {
+          if (!at.every((place) => cards[place]?.textContent?.includes(wanted))) return;
+          clearInterval(timer);
+          requestAnimationFrame(() => setTimeout(resolve)); // painted by then
+        }, 100);
+      }),
+    [places, text] as const,
+  );
+}
+
+const middle = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
+
+/** Measures rounds of updates in the page: how busy each keeps it, and the longest that it does nothing else meanwhile. */
+async function measured(page: Page, update: (round: number) => Promise<void>): Promise<{ took: number; longest: number }> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable");
+  await page.evaluate(() => {
+    const tasks: number[] = [];
+    Object.assign(window, { tasks });
+    new PerformanceObserver((list) => tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ entryTypes: ["longtask"] });
+  });
+  const took: number[] = [];
+  const longest: number[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    const before = await busy(session);
+    await update(round);
+    took.push((await busy(session)) - before);
+    const tasks = await page.evaluate(() => (window as unknown as { tasks: number[] }).tasks.splice(0));
+    longest.push(Math.max(0, ...tasks)); // 0: none was long
+  }
+  return { took: middle(took), longest: middle(longest) };
+}
+
+const use = (pool: number) => ({ apiKeyId: "key-01", connectionId: `pool-${String(pool).padStart(2, "0")}-account`, cost: { requests: 10 } });
+
+const total = (round: number): string => `${grouped(String(980 + round * 10))} of 1,500`;
+
+// The middle of many, because other programs of this machine take their time too.
 test("fifty pools of forty keys stay quick", () =>
   on.visit("", {}, async (page) => {
     await fillLarge(on.engine);
-    await page.getByRole("article").nth(49).getByText("980 of 1,500").waitFor();
-    await page.evaluate(() => {
-      const tasks: number[] = [];
-      Object.assign(window, { tasks });
-      new PerformanceObserver((list) => tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ entryTypes: ["longtask"] });
+    await page.getByRole("article").nth(49).getByText(total(0)).waitFor();
+    const one = await measured(page, async (round) => {
+      await on.engine.post("/api/quota/events", use(50));
+      await shows(page, [49], total(round));
     });
-    for (let round = 1; round <= 5; round++) {
-      const events = Array.from({ length: 50 }, (_, i) => ({
-        apiKeyId: "key-01", connectionId: `pool-${String(i + 1).padStart(2, "0")}-account`, cost: { requests: 10 },
-      }));
-      await on.engine.post("/api/quota/events", events);
-      const total = grouped(String(980 + round * 10));
-      for (const place of [0, 49]) await page.getByRole("article").nth(place).getByText(`${total} of 1,500`).waitFor();
-    }
-    // The longest that the page did nothing else: 0 when no task was long.
-    const tasks = await page.evaluate(() => (window as unknown as { tasks: number[] }).tasks);
-    expect(Math.max(0, ...tasks)).toBeLessThan(most);
+    expect(one.took).toBeLessThan(most);
+    for (let round = 1; round <= rounds; round++) await on.engine.post("/api/quota/events", Array.from({ length: 49 }, (_, i) => use(i + 1)));
+    const all = await measured(page, async (round) => {
+      await on.engine.post("/api/quota/events", Array.from({ length: 50 }, (_, i) => use(i + 1)));
+      await shows(page, Array.from({ length: 50 }, (_, i) => i), total(rounds + round));
+    });
+    // All fifty at once come in pieces, between which the page answers; and it has most of the second left.
+    expect(all.longest).toBeLessThan(most);
+    expect(all.took).toBeLessThan(5 * most);
   }));
