@@ -21,6 +21,7 @@ export interface Reading {
   readonly id: string;
   readonly name: string;
   readonly hue: Line["hue"];
+  readonly dashed?: boolean;
   readonly text: string;
 }
 
@@ -72,9 +73,9 @@ export function Chart(props: Props) {
       />
       <p class="chart-title">{props.title(place)}</p>
       <ul class="chart-readings">
-        {readings.map(({ id, name, hue, text }) => (
+        {readings.map(({ id, name, hue, dashed, text }) => (
           <li key={id}>
-            {hue === "total" ? <span class="swatch total" aria-hidden="true" /> : <Swatch hue={hue === "others" ? -1 : hue} />}
+            {typeof hue === "number" ? <Swatch hue={hue} /> : <span class={`swatch ${hue}${dashed ? " dashed" : ""}`} aria-hidden="true" />}
             <span class="chart-name">{name}</span>
             <span class="chart-figure">{text}</span>
           </li>

@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import type { Unit, Usage, UsedDimension } from "../../api/types";
 import { accountCourse, type Course, rollingCourse, type Track } from "../../model/course";
-import { type Lasting, limits, projection } from "../../model/lasting";
+import { type Lasting, limits, type Projection, projection } from "../../model/lasting";
 import { Chart, type Line, type Reading } from "../../parts/chart";
 import { useSession } from "../../state/session";
 import { amount, short } from "../../words/amount";
@@ -28,12 +28,14 @@ function OfPool({ usage, d }: { usage: Usage; d: UsedDimension }) {
   const at = instant(usage.asOf.time);
   const p = projection(d, at);
   const course = useMemo(() => rollingCourse(d, p, at), [d, at]);
-  if (!course) return <Nothing text={p.kind === "used-up" ? "Nothing is left of the limit." : "No data: there is no rate to go on with."} />;
+  if (!course) return <Nothing text={whyNot[p.kind] ?? "No data: there is no rate to go on with."} />;
   const readings = [line("used", "Used now", amount(d.consumedTotal, d.unit)), line("ahead", thenNames[p.kind] ?? "Then", amount(course.then, d.unit)), line("limit", "The limit", amount(d.limit, d.unit))];
   return <Drawn course={course} unit={d.unit} label={`Projection of ${dimensionName(d)}`} title={`From now until ${moment(course.end, at)}`} readings={readings} />;
 }
 
-const thenNames: Record<string, string> = { lasts: "A whole window at this rate", reset: "Then, when it starts anew", ends: "Then, when it is used up" };
+const whyNot: Partial<Record<Projection["kind"], string>> = { "used-up": "Nothing is left of the limit.", "no-limit": "The limit is not known." };
+
+const thenNames: Partial<Record<Projection["kind"], string>> = { lasts: "A whole window at this rate", reset: "Then, when it starts anew", ends: "Then, when it is used up" };
 
 function OfAccount({ of }: { of: Lasting }) {
   const course = useMemo(() => accountCourse(of), [of]);
@@ -50,7 +52,9 @@ function OfAccount({ of }: { of: Lasting }) {
 
 const hues: Record<Track["id"], Line["hue"]> = { used: "total", ahead: "total", even: "others", limit: "others" };
 
-const line = (id: Track["id"], name: string, text: string): Reading => ({ id, name, hue: hues[id], text });
+const dashed = (id: Track["id"]): boolean => id === "ahead" || id === "even";
+
+const line = (id: Track["id"], name: string, text: string): Reading => ({ id, name, hue: hues[id], dashed: dashed(id), text });
 
 interface DrawnProps {
   course: Course;
@@ -61,6 +65,6 @@ interface DrawnProps {
 }
 
 function Drawn({ course, unit, label, title, readings }: DrawnProps) {
-  const lines = useMemo(() => course.tracks.map(({ id, values }): Line => ({ id, values, hue: hues[id], dashed: id === "ahead" || id === "even" })), [course]);
+  const lines = useMemo(() => course.tracks.map(({ id, values }): Line => ({ id, values, hue: hues[id], dashed: dashed(id) })), [course]);
   return <Chart label={label} times={course.times} lines={lines} tick={(value) => short(tickAmount(value), unit)} title={() => title} readings={() => readings} />;
 }

@@ -6,10 +6,10 @@ import { averages, burnSpan, type Part, partsOf, type Parts } from "../../model/
 import { Chart, type Line, type Reading } from "../../parts/chart";
 import { useAsked } from "../../state/asked";
 import { useSession } from "../../state/session";
-import { amount, short } from "../../words/amount";
+import { amount, figure, short } from "../../words/amount";
 import { compare, sum } from "../../words/decimal";
 import { outcomeWords, projectionWords } from "../../words/outcome";
-import { rateWords } from "../../words/rate";
+import { perMinute, rateWords } from "../../words/rate";
 import { instant, minute, moment } from "../../words/time";
 import { unitTitle } from "../../words/units";
 import { Ahead } from "./ahead";
@@ -87,7 +87,7 @@ function Rates({ history, usage, d, hues }: RatesProps) {
       times={parts.times}
       lines={lines}
       tick={(value) => short(tickAmount(value), unit)}
-      title={(place) => (place === null ? "Moving average now" : `Used in the minute of ${moment(parts.times[place] ?? 0, parts.times.at(-1) ?? 0)}`)}
+      title={(place) => (place === null ? `Moving average now, ${unitTitle(unit)} per minute` : `Used in the minute of ${moment(parts.times[place] ?? 0, parts.times.at(-1) ?? 0)}`)}
       readings={(place) => rateReadings(parts, usage, d, hues, place)}
     />
   );
@@ -106,7 +106,7 @@ function rateReadings({ parts, total }: Parts, usage: Usage, d: UsedDimension, h
   const rates = new Map(unit === d.unit ? d.perKey.map((key) => [key.apiKeyId, key.burnRate.perSecond]) : []);
   const said = (id: string, values: Part["values"], rate: Part["values"][number] | undefined): Reading => ({
     id, name: id === "total" ? "All together" : nameOf(id), hue: id === "total" ? "total" : hueOf(id, hues),
-    text: place !== null ? amount(values[place] ?? 0, unit) : rate === undefined ? `${amount(sum(values), unit)} in this hour` : rateWords(rate, unit),
+    text: place !== null ? amount(values[place] ?? 0, unit) : rate === undefined ? `${amount(sum(values), unit)} in this hour` : compare(rate, 0) === 0 ? "no data" : figure(perMinute(rate), unit),
   });
   return [said("total", total, rateOf(usage, d)), ...parts.map((part) => said(part.id, part.values, rates.get(part.id)))];
 }

@@ -1,13 +1,14 @@
-import type { Pool, Signal, Usage } from "../../api/types";
+import type { ConnectionUse, Pool, Signal, Unit, Usage, UsedDimension } from "../../api/types";
 import { href } from "../../app/route";
-import { Percent, When } from "../../parts/figures";
+import { Amount, Percent, When } from "../../parts/figures";
 import { Table } from "../../parts/table";
 import { amount, count } from "../../words/amount";
-import { windowNoun } from "../../words/terms";
+import { dimensionTitle, windowNoun } from "../../words/terms";
 import { Section } from "./shares";
 
 /** The accounts behind the pool, and what their providers say. */
-export function Connections({ pool, usage }: { pool: Pool; usage: Usage }) {
+export function Connections({ pool, usage, dimension: d }: { pool: Pool; usage: Usage; dimension: UsedDimension | undefined }) {
+  const parts = new Map(d?.perConnection.map((c) => [c.connectionId, c]));
   const weights = new Map(pool.connections.map((c) => [c.connectionId, c.weight]));
   const { backlog } = usage;
   return (
@@ -19,6 +20,7 @@ export function Connections({ pool, usage }: { pool: Pool; usage: Usage }) {
         columns={[
           { id: "id", title: "Connection", cell: (c) => <a href={href("plans", c.connectionId)}>{c.connectionId}</a> },
           { id: "weight", title: "Weight", right: true, cell: (c) => weights.get(c.connectionId) ?? "not known" },
+          ...(d ? [{ id: "used", title: dimensionTitle(d), right: true, cell: (c: { connectionId: string }) => <Part of={parts.get(c.connectionId)} unit={d.unit} /> }] : []),
           { id: "flight", title: "Requests in flight", right: true, cell: (c) => c.maxConcurrent === null ? `${c.inFlight}, no bound` : `${c.inFlight} of ${c.maxConcurrent}` },
         ]}
       />
@@ -39,6 +41,17 @@ export function Connections({ pool, usage }: { pool: Pool; usage: Usage }) {
         />
       )}
     </Section>
+  );
+}
+
+/** What one of them has given. */
+function Part({ of, unit }: { of: ConnectionUse | undefined; unit: Unit }) {
+  if (!of) return <span class="faint">not known</span>;
+  return (
+    <span>
+      <Amount of={of.consumedTotal} unit={unit} as="figure" />
+      <span class="faint"> {of.limit === null ? "used, limit not known" : <>of <Amount of={of.limit} unit={unit} /></>}</span>
+    </span>
   );
 }
 

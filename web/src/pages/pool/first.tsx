@@ -1,5 +1,6 @@
 import type { Pool, Usage } from "../../api/types";
 import { href } from "../../app/route";
+import { may } from "../../model/may";
 import { type Step, type StepName, steps } from "../../model/steps";
 import { useAsked } from "../../state/asked";
 import { useSession } from "../../state/session";
@@ -8,14 +9,14 @@ import { minute, second } from "../../words/time";
 const words: Record<StepName, [title: string, how: string]> = {
   events: ["Events are seen", "The gateway publishes what each request used, with one of the pool's connections."],
   readings: ["Readings are seen", "The gateway forwards what the provider says of its limits."],
-  asked: ["Decisions are asked for", "The gateway asks before each request whether the key may go on. Of those allowed only a sample is kept, so this tick may take a while."],
+  asked: ["Decisions are asked for", "The gateway asks before each request whether the key may go on. Only a sample of those allowed is kept, so this tick may take a while."],
   observed: ["The pool observes", "Its mode is “observe” and it knows a limit: what it would block is noted, nobody is blocked."],
   enforced: ["The pool enforces", "Its mode is “enforce”: shares hold."],
 };
 
 /** What is still to be done until shares hold. Each step gets its tick when it happens. */
 export function FirstSteps({ pool, usage }: { pool: Pool; usage: Usage | null }) {
-  const { api, store } = useSession();
+  const { api, store, who } = useSession();
   const shares = pool.mode === "enforce" && pool.enforcing; // then nobody waits for a tick
   const seen = useAsked(
     `${pool.id} ${pool.revision}`,
@@ -28,16 +29,18 @@ export function FirstSteps({ pool, usage }: { pool: Pool; usage: Usage | null })
   if (seen === null) return null;
   const blocked = store.blocks.value.some((b) => b.poolId === pool.id);
   const list = steps(pool, usage, { ...seen, asked: seen.asked || blocked });
-  const open = list.filter((step) => !step.done && !step.optional).length;
-  if (open === 0) return null;
+  const open = list.filter((step) => !step.done && !step.optional);
+  if (open.length === 0) return null;
+  // Where shares hold, what is done needs no room any more.
+  const shown = shares && seen.events ? open : list;
   return (
     <section class="card first-steps" aria-labelledby="first-steps">
       <div class="section-head">
         <h2 id="first-steps">First steps</h2>
-        <a href={href("edit", pool.id)}>Change the mode</a>
+        {may(who.role, "change") && <a href={href("edit", pool.id)}>Change the mode</a>}
       </div>
       <ol>
-        {list.map((step) => (
+        {shown.map((step) => (
           <StepRow key={step.name} step={step} />
         ))}
       </ol>

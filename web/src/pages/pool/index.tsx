@@ -5,6 +5,7 @@ import { Page } from "../../app/page";
 import { href } from "../../app/route";
 import { huesOf } from "../../model/bar";
 import { health, tightest } from "../../model/health";
+import { may } from "../../model/may";
 import { ButtonLink } from "../../parts/button";
 import { Choice } from "../../parts/field";
 import { Empty } from "../../parts/empty";
@@ -48,7 +49,8 @@ function NoSuchPool({ id }: { id: string }) {
 }
 
 function Known({ pool }: { pool: Pool }) {
-  const usage = useSession().store.usage(pool.id).value;
+  const { store, who } = useSession();
+  const usage = store.usage(pool.id).value;
   return (
     <Page
       title={pool.name}
@@ -57,9 +59,11 @@ function Known({ pool }: { pool: Pool }) {
         <>
           <ButtonLink href={href("why", "", { connection: pool.connectionIds[0] ?? "" })}>Why?</ButtonLink>
           <ButtonLink href={href("whatif", pool.id)}>What if?</ButtonLink>
-          <ButtonLink kind="primary" href={href("edit", pool.id)}>
-            Edit
-          </ButtonLink>
+          {may(who.role, "change") && (
+            <ButtonLink kind="primary" href={href("edit", pool.id)}>
+              Edit
+            </ButtonLink>
+          )}
         </>
       }
     >
@@ -109,7 +113,7 @@ function Numbers({ pool, usage }: { pool: Pool; usage: Usage }) {
         />
       )}
       {d ? <Counted pool={pool} usage={usage} dimension={d} hues={hues} /> : <NoDimension pool={pool} />}
-      <Connections pool={pool} usage={usage} />
+      <Connections pool={pool} usage={usage} dimension={d} />
     </>
   );
 }

@@ -13,7 +13,14 @@ import type { CountedProps } from "./index";
 import { chartUnit, hueOf, nameOf, tickAmount, unitNames } from "./lines";
 import { Section } from "./shares";
 
-const ranges = { "1h": hour, "6h": 6 * hour, "24h": day, "7d": 7 * day, "30d": 30 * day } as const;
+/** How far back, and how much time a bar has: some hundred of them can be told apart. */
+const ranges = {
+  "1h": [hour, minute],
+  "6h": [6 * hour, 5 * minute],
+  "24h": [day, 15 * minute],
+  "7d": [7 * day, 2 * hour],
+  "30d": [30 * day, 6 * hour],
+} as const;
 type Range = keyof typeof ranges;
 
 const rangeNames: Record<Range, string> = { "1h": "hour", "6h": "6 hours", "24h": "day", "7d": "week", "30d": "30 days" };
@@ -23,9 +30,10 @@ export function Past({ pool, dimension: d, hues }: CountedProps) {
   const [range, setRange] = useState<Range>("24h");
   const unit = chartUnit(d.unit);
   const { api, store } = useSession();
+  const [back, step] = ranges[range];
   const { value: history, error } = useAsked(
     `${pool.id} ${pool.revision} ${range}`,
-    (hangUp) => api.pools.history(pool.id, { from: String(store.now.peek() - ranges[range]) }, hangUp),
+    (hangUp) => api.pools.history(pool.id, { from: String(store.now.peek() - back), step }, hangUp),
     minute,
   );
   return (

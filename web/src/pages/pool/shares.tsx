@@ -6,7 +6,7 @@ import { Swatch } from "../../parts/bar";
 import { Amount } from "../../parts/figures";
 import { type Column, Table } from "../../parts/table";
 import { useSession } from "../../state/session";
-import { amount, count, exactAmount, figure } from "../../words/amount";
+import { count, exactAmount, figure } from "../../words/amount";
 import { capWords } from "../../words/caps";
 import { compare, minus } from "../../words/decimal";
 import { keyName } from "../../words/keys";
@@ -19,9 +19,6 @@ import { ShareMeter } from "../pools/share";
 import type { CountedProps } from "./index";
 
 type Row = KeyUse & { rule: Allocation | undefined };
-
-/** A number alone says of points nothing; of all else, the title of the table says what it is. */
-const asOf = (d: UsedDimension): "full" | "figure" => (d.unit === "percent" ? "full" : "figure");
 
 /** Known amounts in their order, those that are not known before them. */
 const byAmount = (of: (row: Row) => Value | null) => (a: Row, b: Row): number => {
@@ -36,17 +33,16 @@ export function Allocations({ pool, usage, dimension: d, hues }: CountedProps) {
   const verdicts = new Map(usage.keys.map((key) => [key.apiKeyId, key]));
   const rows = d.perKey.map((key): Row => ({ ...key, rule: pool.allocations.find((a) => a.apiKeyId === key.allocation) }));
   const hidden = usage.unlistedKeys - d.perKey.filter((key) => key.allocation !== key.apiKeyId).length;
-  const as = asOf(d);
   const said = (row: Row) => {
     const v = verdicts.get(row.apiKeyId);
     return v && verdict(v, minute);
   };
   const columns: Column<Row>[] = [
     { id: "key", title: "Key", compare: (a, b) => a.apiKeyId.localeCompare(b.apiKeyId), cell: (row) => <Name of={row} hue={hues.get(row.apiKeyId) ?? -1} pool={pool} /> },
-    { id: "used", title: "Used", right: true, compare: byAmount((row) => row.consumed), cell: (row) => <Amount of={row.consumed} unit={d.unit} as={as} /> },
+    { id: "used", title: "Used", right: true, compare: byAmount((row) => row.consumed), cell: (row) => <Amount of={row.consumed} unit={d.unit} as="figure" /> },
     { id: "share", title: "Fair share", right: true, compare: byAmount((row) => row.fairShare), cell: (row) => <Share of={row} d={d} hue={hues.get(row.apiKeyId) ?? -1} /> },
     { id: "deficit", title: "Left or borrowed", right: true, compare: byAmount((row) => row.deficit), cell: (row) => <Deficit of={row.deficit} d={d} /> },
-    { id: "held", title: "In flight", right: true, compare: byAmount((row) => row.held), cell: (row) => <Amount of={row.held} unit={d.unit} as={as} /> },
+    { id: "held", title: "In flight", right: true, compare: byAmount((row) => row.held), cell: (row) => <Amount of={row.held} unit={d.unit} as="figure" /> },
     { id: "rate", title: "Per minute", right: true, compare: byAmount((row) => row.burnRate.perSecond), cell: (row) => <Rate of={row.burnRate.perSecond} unit={d.unit} /> },
     { id: "policy", title: "Policy", cell: (row) => (row.rule ? <span title={policyMeaning(row.rule.policy)}>{row.rule.policy}</span> : "none") },
     { id: "cap", title: "Cap", cell: (row) => capWords(pool, row.rule?.apiKeyId ?? row.apiKeyId).join("; ") || "none" },
@@ -89,7 +85,7 @@ function Share({ of, d, hue }: { of: Row; d: UsedDimension; hue: number }) {
   if (of.fairShare === null) return <span class="faint nowrap">{d.limit === null ? "limit not known" : of.allocation === null ? "none" : "with everyone else"}</span>;
   return (
     <span class="share-cell">
-      <Amount of={of.fairShare} unit={d.unit} as={asOf(d)} />
+      <Amount of={of.fairShare} unit={d.unit} as="figure" />
       <ShareMeter of={of} hue={hue} tone="quiet" />
       <span class="key-as">{portion(of.consumed, of.fairShare, "it used")}</span>
     </span>
@@ -99,11 +95,10 @@ function Share({ of, d, hue }: { of: Row; d: UsedDimension; hue: number }) {
 /** How much is borrowed above the share, or left of it, and never a sign that has to be thought about. */
 function Deficit({ of, d: { unit, limit } }: { of: Value | null; d: UsedDimension }) {
   if (of === null) return <span class="faint">{limit === null ? "not known" : "–"}</span>;
-  const say = unit === "percent" ? amount : figure;
-  if (compare(of, 0) <= 0) return <span title={exactAmount(minus(0, of), unit)}>{say(minus(0, of), unit)} left</span>;
+  if (compare(of, 0) <= 0) return <span title={exactAmount(minus(0, of), unit)}>{figure(minus(0, of), unit)} left</span>;
   return (
     <span class="warn-text" title={exactAmount(of, unit)}>
-      borrows {say(of, unit)}
+      borrows {figure(of, unit)}
     </span>
   );
 }

@@ -78,7 +78,7 @@ test("all is not well, and each answer says so by itself", () => {
   expect(answers()).toEqual([
     "1 key blocked. 1 key would be, in pools that only observe.",
     "No: 1 limit is used up. 1 limit runs out at this rate.",
-    "Not quite: 1 key is above its share, and shares count.",
+    "Not quite: 1 key is above its share. Shares count there now.",
   ]);
   expect(rows(0)[0]).toBe("annblockedThe key is suspended in this pool until somebody lifts that. In Team.");
   expect(rows(1)[0]).toContain("132 % of the limit");
@@ -91,7 +91,7 @@ test("who borrows while there is room is fair, and who is blocked below its shar
   expect(answers().slice(1)).toEqual(["No: 1 account runs out before the reset.", "Yes: 1 key borrows what others leave."]);
   expect(rows(1)[1]).toBe("Team, requests per hourLasts at this rate80 % of the limit, on the way to 72 % of it");
   tell([verdict("bob", { decision: "block", reason: "global-saturated" })], [use("ann", 66, true), use("bob", 34)], [], { consumedTotal: 100 });
-  expect(answers()[2]).toBe("No: 1 key is blocked below its share.");
+  expect(answers()[2]).toBe("No: 1 key is blocked below its share. Shares count there now.");
   expect(rows(2)[0]).toBe("bobblocked at 68 % of its share34 of 50, requests per hour, in Team");
 });
 

@@ -13,7 +13,7 @@ import { type AnswerProps, notHeard } from "./answers";
 export function WhoIsBlocked({ of, alone, heard }: AnswerProps) {
   const rows = blockedNow(of, useSession().store.blocks.value);
   const blocked = rows.filter((row) => row.verdict.decision === "block").length;
-  const said = heard ? saidOf(blocked, rows.length - blocked) : { said: notHeard };
+  const said = heard ? saidOf(blocked, rows.length - blocked, alone) : { said: notHeard };
   return (
     <Answer title="Who is blocked now?" {...said} rows={grouped(rows)}>
       {(group) => <BlockedRow key={group.id} of={group} alone={alone} />}
@@ -21,9 +21,9 @@ export function WhoIsBlocked({ of, alone, heard }: AnswerProps) {
   );
 }
 
-function saidOf(blocked: number, would: number): { said: Said; note?: string } {
+function saidOf(blocked: number, would: number, alone: boolean): { said: Said; note?: string } {
   const said: Said = blocked > 0 ? { tone: "bad", text: `${count(blocked, "key")} blocked.` } : { tone: would > 0 ? "warn" : "good", text: "Nobody." };
-  return would === 0 ? { said } : { said, note: `${count(would, "key")} would be, in pools that only observe.` };
+  return would === 0 ? { said } : { said, note: `${count(would, "key")} would be, ${alone ? "but the pool only observes" : "in pools that only observe"}.` };
 }
 
 /** How many names a row has: the page of the pool has all. */

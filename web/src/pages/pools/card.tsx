@@ -2,6 +2,7 @@ import { href } from "../../app/route";
 import type { Pool, UsedDimension } from "../../api/types";
 import { huesOf } from "../../model/bar";
 import { type Health, health, tightest } from "../../model/health";
+import { may } from "../../model/may";
 import { Tag } from "../../parts/tag";
 import { useSession } from "../../state/session";
 import { count } from "../../words/amount";
@@ -53,9 +54,10 @@ const several = (dimensions: readonly UsedDimension[]): boolean => dimensions.le
 
 /** Why nobody is held to anything here, and what can be done. */
 function Powerless({ pool, means }: { pool: Pool; means: string }) {
+  const change = may(useSession().who.role, "change");
   return (
     <p class="pool-hint warn-text">
-      {means} <a href={href("plans", pool.connectionIds[0] ?? "")}>Set a limit</a>
+      {means} {change && <a href={href("plans", pool.connectionIds[0] ?? "")}>Set a limit</a>}
     </p>
   );
 }

@@ -13,7 +13,7 @@ import { ShareMeter } from "./share";
 /** Who uses what, against which share. */
 export function IsItFair({ of, alone, heard }: AnswerProps) {
   const rows = uses(of);
-  const note = alone ? aboveNote(rows) : "";
+  const note = [fairness(rows).above > 0 ? "Shares count there now." : "", alone ? aboveNote(rows) : ""].filter(Boolean).join(" ");
   // The page of one pool has a table of them.
   return (
     <Answer title="Is it fair?" said={heard ? saidOf(rows) : notHeard} {...(note ? { note } : {})} rows={alone ? [] : rows}>
@@ -28,7 +28,7 @@ const its = (n: number): string => (n === 1 ? "its" : "their");
 function saidOf(rows: readonly Use[]): Said {
   const { robbed, above, borrowing } = fairness(rows);
   if (robbed > 0) return { tone: "bad", text: `No: ${are(robbed)} blocked below ${its(robbed)} share.` };
-  if (above > 0) return { tone: "warn", text: `Not quite: ${are(above)} above ${its(above)} share, and shares count.` };
+  if (above > 0) return { tone: "warn", text: `Not quite: ${are(above)} above ${its(above)} share.` };
   if (borrowing > 0) return { tone: "good", text: `Yes: ${count(borrowing, "key borrows", "keys borrow")} what others leave.` };
   return rows.length > 0 ? { tone: "good", text: "Yes: nobody is above its share." } : { tone: "quiet", text: "Nobody has used anything that has a limit." };
 }

@@ -1,5 +1,6 @@
 import { href } from "../../app/route";
 import { Page } from "../../app/page";
+import { may } from "../../model/may";
 import { ButtonLink } from "../../parts/button";
 import { Empty } from "../../parts/empty";
 import { ErrorNotice } from "../../parts/notice";
@@ -14,20 +15,24 @@ import "./pools.css";
 
 /** All pools: who uses what of which account. */
 export function PoolsPage() {
-  const { pools, trouble } = useSession().store;
+  const { store, who } = useSession();
+  const { pools, trouble } = store;
+  const create = may(who.role, "change");
   return (
     <Page
       title="Pools"
       lead="Accounts that several keys share: who uses what, and what is left."
       actions={
-        <ButtonLink kind="primary" href={href("edit")}>
-          New pool
-        </ButtonLink>
+        create && (
+          <ButtonLink kind="primary" href={href("edit")}>
+            New pool
+          </ButtonLink>
+        )
       }
     >
       <Intro />
       {pools.value === null && (trouble.value ? <ErrorNotice title="The pools could not be read" error={trouble.value} /> : <Waiting label="The pools are being read" />)}
-      {pools.value?.length === 0 && <NoPools />}
+      {pools.value?.length === 0 && <NoPools create={create} />}
       {pools.value && pools.value.length > 0 && (
         <>
           <AllAnswers />
@@ -51,14 +56,16 @@ function AllAnswers() {
   return <Answers of={useSession().store.all.value} />;
 }
 
-function NoPools() {
+function NoPools({ create }: { create: boolean }) {
   return (
     <Empty
       title="No pool yet"
       actions={
-        <ButtonLink kind="primary" href={href("edit")}>
-          Create the first one
-        </ButtonLink>
+        create && (
+          <ButtonLink kind="primary" href={href("edit")}>
+            Create the first one
+          </ButtonLink>
+        )
       }
     >
       <p>A pool says which keys share which accounts of a provider, and how large a part each of them has.</p>

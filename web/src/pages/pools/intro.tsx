@@ -38,9 +38,7 @@ export function Intro() {
     <section class="card intro" aria-labelledby="intro-title">
       <div class="intro-head">
         <h2 id="intro-title">Sharing a quota, in three sentences</h2>
-        <Button kind="quiet" onClick={done}>
-          Understood, do not show again
-        </Button>
+        <Button onClick={done}>Understood</Button>
       </div>
       <ol>
         {steps.map(([title, text]) => (

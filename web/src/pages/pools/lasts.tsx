@@ -6,28 +6,32 @@ import { useSession } from "../../state/session";
 import { amount, count, figure } from "../../words/amount";
 import { outcomeWords, rollingWords } from "../../words/outcome";
 import { percent, portion } from "../../words/percent";
-import { dimensionName, windowName, windowNoun } from "../../words/terms";
+import { dimensionName, dimensionTitle, windowName, windowNoun } from "../../words/terms";
+import { moment } from "../../words/time";
 import type { Said } from "../../words/verdict";
 import { Answer } from "./answer";
 import { type AnswerProps, notHeard } from "./answers";
 
 /** Whether each account lasts until its reset, and each limit of our own at its rate. */
 export function WillItLast({ of, alone, heard }: AnswerProps) {
-  const rows = limits(of, useSession().store.minute.value);
+  const minute = useSession().store.minute.value;
+  const rows = limits(of, minute);
   const answer = heard ? saidOf(rows) : { said: notHeard };
   const first = rows[0];
-  const rate = alone && first?.kind === "rolling" ? rateNote(first.of) : "";
+  const rate = alone && first?.kind === "rolling" ? rateNote(first.of, minute) : "";
   // The page of one pool has bars of its own limits.
   const shown = alone ? rows.filter((row) => row.kind === "account") : rows;
   return (
-    <Answer title="Will it last?" {...(rate ? { note: rate } : {})} {...answer} rows={shown}>
-      {(row) => (row.kind === "account" ? <AccountRow key={row.of.id} of={row.of} /> : <RollingRow key={row.of.id} of={row.of} />)}
+    <Answer title="Will it last?" {...answer} {...(rate ? { note: rate } : {})} rows={shown}>
+      {(row) => (row.kind === "account" ? <AccountRow key={row.of.id} of={row.of} alone={alone} /> : <RollingRow key={row.of.id} of={row.of} />)}
     </Answer>
   );
 }
 
-/** "At this rate 1,535.4 requests per hour, of 3,000." */
-function rateNote({ dimension: d, outcome }: Rolling): string {
+/** What the rate leads to, in figures: "At this rate 1,535.4 requests per hour, of 3,000." */
+function rateNote({ dimension: d, outcome }: Rolling, minute: number): string {
+  if (outcome.kind === "used-up") return `${dimensionTitle(d)}: ${percent(d.usedPercent, "the limit")}.`;
+  if (outcome.kind === "ends") return `${dimensionTitle(d)}: at ${moment(outcome.at, minute)} at the earliest.`;
   return outcome.kind === "lasts" ? `At this rate ${amount(outcome.most, d.unit)} per ${windowName(d.window)}, of ${figure(d.limit, d.unit)}.` : "";
 }
 
@@ -54,15 +58,13 @@ function endingWords(rows: readonly Limit[]): string {
 }
 
 /** What is used beside what is over of the window: who is ahead of the clock runs out. */
-function AccountRow({ of }: { of: Lasting }) {
+function AccountRow({ of, alone }: { of: Lasting; alone: boolean }) {
   const said = outcomeWords(of.outcome, of.resetAt, useSession().store.now.value);
+  const name = `${of.connectionId}, ${windowNoun(of.window)}${of.scope === undefined ? "" : ` of ${of.scope}`}`;
   return (
     <li class="answer-row">
       <p class="answer-line">
-        <a href={href("pool", of.poolId)}>
-          {of.connectionId}, {windowNoun(of.window)}
-          {of.scope !== undefined && ` of ${of.scope}`}
-        </a>
+        {alone ? <strong>{name}</strong> : <a href={href("pool", of.poolId)}>{name}</a>}
         <span class={`${said.tone}-text`}>{said.text}</span>
       </p>
       <Meter value={of.used} beside={of.elapsed} tone={said.tone} label={`${percent(of.used, "the limit")} used; ${percent(of.elapsed, "the time")} over`} />
