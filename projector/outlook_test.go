@@ -21,17 +21,17 @@ import (
 type crush struct {
 	fataler
 	*projector.State
-	seq uint64
+	log []events.Message // so far
 	now int64
 }
 
 func (s *crush) publish(subject, body string) {
 	s.Helper()
-	s.seq++
-	m := events.Message{Subject: subject, Seq: s.seq, Time: s.now, Data: []byte(body)}
+	m := events.Message{Subject: subject, Seq: uint64(len(s.log) + 1), Time: s.now, Data: []byte(body)}
 	if strings.HasPrefix(subject, events.ConfigPrefix) {
 		m.Header = map[string][]string{"Quota-Config": {"put"}}
 	}
+	s.log = append(s.log, m)
 	fold(s, s.State, []events.Message{m}, 1)
 }
 
@@ -153,6 +153,16 @@ var crushes = []struct {
 			s.hold("b", "r3", of("d", "c"), 60_000, 60_000)
 		},
 		[]question{{"", []string{"c"}}, {"p", nil}, {"q", nil}, {"", []string{"c", "d"}}},
+	},
+	{
+		"who waits goes to another pool",
+		[]string{"p: c 1", "q: d 1"},
+		func(s *crush) {
+			s.hold("b", "r1", only("c"), 50_000, 0)
+			s.hold("b", "r2", only("d"), 5_000, 0)
+			s.hold("b", "r3", of("c", "d"), 10_000, 60_000)
+		},
+		[]question{{"p", nil}, {"q", nil}},
 	},
 	{
 		"who waits wants another connection",
