@@ -21,7 +21,7 @@ const kept = (page: Page): Promise<string | null> => page.evaluate((name) => loc
 const total = async (): Promise<number> => (await read<{ total: number }>(on, "pools")).total;
 
 const opened = async (page: Page): Promise<void> => {
-  await page.getByText("Live", { exact: true }).waitFor();
+  await page.getByText("Live", { exact: true }).first().waitFor();
   await page.getByRole("heading", { level: 1 }).waitFor();
 };
 

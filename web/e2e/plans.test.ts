@@ -42,7 +42,7 @@ describe("plans", () => {
     on.visit("#/plans/kimi-night", {}, async (page) => {
       await page.getByText("what kimi is known to sell", { exact: false }).waitFor();
       await control(page, "At most").fill("9,000.5");
-      await page.getByText("2 keys would be free again right now").waitFor();
+      await page.getByText("2 keys and everyone else would be free again right now").waitFor();
       await page.getByText("translation-batch in night: was limit used up on requests per hour", { exact: false }).waitFor();
       await on.picture(page, "plan-frees");
       await control(page, "Your name").fill("nina");
@@ -51,7 +51,7 @@ describe("plans", () => {
       await page.getByText("by nina: the new contract", { exact: false }).waitFor();
       expect(await planOf("kimi-night")).toMatchObject({ source: "manual", dimensions: [{ unit: "requests", window: "hourly", limit: 9000.5 }] });
       await page.getByRole("button", { name: "Revert…" }).click();
-      await page.getByText("2 keys would be blocked right now").waitFor();
+      await page.getByText("2 keys and everyone else would be blocked right now").waitFor();
       await on.picture(page, "plan-revert");
       await control(page, "Why", 1).fill("the contract is void");
       await page.getByRole("button", { name: "Revert the plan" }).click();

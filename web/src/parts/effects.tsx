@@ -1,6 +1,5 @@
 import type { Effect, Trial } from "../api/types";
-import { count } from "../words/amount";
-import { keyName, wouldBlock, wouldFree } from "../words/effect";
+import { keyName, whom, wouldBlock, wouldFree } from "../words/effect";
 import { Tag } from "./tag";
 
 interface Props {
@@ -14,11 +13,13 @@ export function Effects({ trial: { blocked, freed }, poolName }: Props) {
   if (blocked.length === 0 && freed.length === 0) return <p class="soft">Nobody would be blocked or freed right now.</p>;
   return (
     <div class="effects">
-      {blocked.length > 0 && <Group title={`${count(blocked.length, "key")} would be blocked right now`} of={blocked} say={wouldBlock} tone="bad" {...(poolName ? { poolName } : {})} />}
-      {freed.length > 0 && <Group title={`${count(freed.length, "key")} would be free again right now`} of={freed} say={wouldFree} tone="good" {...(poolName ? { poolName } : {})} />}
+      {blocked.length > 0 && <Group title={`${capital(whom(blocked))} would be blocked right now`} of={blocked} say={wouldBlock} tone="bad" {...(poolName ? { poolName } : {})} />}
+      {freed.length > 0 && <Group title={`${capital(whom(freed))} would be free again right now`} of={freed} say={wouldFree} tone="good" {...(poolName ? { poolName } : {})} />}
     </div>
   );
 }
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 interface GroupProps {
   title: string;

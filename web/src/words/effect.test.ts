@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Effect } from "../api/types";
-import { keyName, wouldBlock, wouldFree } from "./effect";
+import { keyName, whom, wouldBlock, wouldFree } from "./effect";
 
 const plain = (text: string): string => text.replaceAll("\u00a0", " ");
 const of = (effect: Partial<Effect>): Effect => ({ poolId: "p", apiKeyId: "ann", reason: "fair-share", retryAfterMs: null, ...effect });
@@ -16,3 +16,10 @@ test("who is freed was blocked for something", () =>
   expect(wouldFree(of({ reason: "cap-absolute", binding: { unit: "usd", window: "daily" } }))).toBe("was at its cap on US dollars per day"));
 
 test("the star is everyone else", () => expect([keyName("*"), keyName("ann")]).toEqual(["everyone else", "ann"]));
+
+test.each<[string[], string]>([
+  [["ann"], "1 key"],
+  [["ann", "bob", "ann"], "2 keys"],
+  [["ann", "*"], "1 key and everyone else"],
+  [["*", "*"], "everyone else"],
+])("%j is %s", (keys, want) => expect(plain(whom(keys.map((apiKeyId) => of({ apiKeyId }))))).toBe(want));

@@ -1,11 +1,19 @@
 /** What a change would do to a key, in one line. */
 import type { Effect } from "../api/types";
+import { count } from "./amount";
 import { dimensionName, reasonShort } from "./terms";
 import { duration } from "./time";
 
 /** "everybody without a share of their own" is what "*" stands for. */
 export function keyName(apiKeyId: string): string {
   return apiKeyId === "*" ? "everyone else" : apiKeyId;
+}
+
+/** "2 keys", "everyone else", "2 keys and everyone else": each once, whatever it is blocked for. */
+export function whom(effects: readonly Effect[]): string {
+  const named = new Set(effects.filter(({ apiKeyId }) => apiKeyId !== "*").map(({ apiKeyId }) => apiKeyId));
+  const others = effects.some(({ apiKeyId }) => apiKeyId === "*") ? [keyName("*")] : [];
+  return [...(named.size > 0 ? [count(named.size, "key")] : []), ...others].join(" and ");
 }
 
 /** "over its fair share of requests per hour with k2". */

@@ -1,8 +1,10 @@
 import type { Unit, Window } from "../../api/types";
 import { type AllocationDraft, appended, type CapDraft, capField, type CapWindow, replaced, without } from "../../model/draft";
+import { typed } from "../../model/share";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
 import { Icon } from "../../parts/icon";
+import { exactAmount } from "../../words/amount";
 import { keyName } from "../../words/effect";
 import { unitTitle, units, windows } from "../../words/units";
 import { windowName } from "../../words/terms";
@@ -28,7 +30,7 @@ export function Caps({ of, place, problem, onChange }: Props) {
     <div class="caps">
       {caps.map((cap) => (
         <div key={cap.row} class="row cap-row">
-          <Field label="Never more than" problem={problemOf(cap)}>
+          <Field label="Never more than" hint={capHint(cap.value, cap.unit)} problem={problemOf(cap)}>
             {(control) => <input {...control} class="input number-input" inputMode="decimal" value={cap.value} onInput={(e) => set(cap.row, { value: e.currentTarget.value })} autocomplete="off" />}
           </Field>
           <UnitChoice value={cap.unit} onChange={(unit) => set(cap.row, { unit })} />
@@ -40,6 +42,12 @@ export function Caps({ of, place, problem, onChange }: Props) {
       ))}
     </div>
   );
+}
+
+/** What was typed as a cap, as it is read. */
+export function capHint(text: string, unit: Unit): string {
+  const value = typed(text);
+  return value === null ? "" : exactAmount(value, unit);
 }
 
 /** What a cap begins as. */

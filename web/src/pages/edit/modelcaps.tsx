@@ -3,7 +3,7 @@ import { appended, freshModelCap, type ModelCapDraft, replaced, without } from "
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
 import { Icon } from "../../parts/icon";
-import { UnitChoice } from "./caps";
+import { capHint, UnitChoice } from "./caps";
 import type { FormProps } from "./form";
 
 /** Bounds of one key with one model, in any hour. */
@@ -33,7 +33,7 @@ export function ModelCaps({ draft, change, problem }: FormProps) {
               <Field label="Model" problem={problem(`modelCaps[${place}].model`)}>
                 {(control) => <input {...control} class="input" value={cap.model} onInput={(e) => set(cap.row, { model: e.currentTarget.value })} autocomplete="off" />}
               </Field>
-              <Field label="Never more than" problem={problem(`modelCaps[${place}].capValue`)}>
+              <Field label="Never more than" hint={capHint(cap.capValue, cap.capUnit)} problem={problem(`modelCaps[${place}].capValue`)}>
                 {(control) => <input {...control} class="input number-input" inputMode="decimal" value={cap.capValue} onInput={(e) => set(cap.row, { capValue: e.currentTarget.value })} autocomplete="off" />}
               </Field>
               <UnitChoice value={cap.capUnit} onChange={(capUnit) => set(cap.row, { capUnit })} />

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { Change, Plan, Trial } from "../../api/types";
+import type { Change, Fault, Plan, Trial } from "../../api/types";
 import { href } from "../../app/route";
 import { Page } from "../../app/page";
 import { appended, replaced, without } from "../../model/draft";
@@ -182,7 +182,8 @@ function Said({ trial, changed }: { trial: PlanTrial; changed: boolean }) {
       {trial.value && <Effects trial={trial.value} poolName={(id) => id} />}
       {trial.value && <Warnings of={trial.value.plan} />}
       {trial.error && trial.error.faults.length === 0 && <ErrorNotice title="This cannot be tried" error={trial.error} />}
-      {trial.error && trial.error.faults.length > 0 && <p class="soft">Not everything is right yet: {trial.error.message}</p>}
+      {trial.error && trial.error.faults.length > 0 && <p class="soft">Not everything is right yet: see what is said beside the fields.</p>}
+      {trial.error && <Faults of={trial.error.faults.filter(({ field }) => !/^dimensions\[\d+\]\.\w+$/.test(field))} />}
     </div>
   );
 }
@@ -212,13 +213,19 @@ function Warnings({ of: { warnings } }: { of: Plan }) {
   if (warnings.length === 0) return null;
   return (
     <Notice tone="warn" title="Allowed, and perhaps not meant">
-      <ul>
-        {warnings.map(({ field, problem }) => (
-          <li key={field + problem}>
-            <code>{field}</code> {problem}
-          </li>
-        ))}
-      </ul>
+      <Faults of={warnings} />
     </Notice>
+  );
+}
+
+function Faults({ of }: { of: readonly Fault[] }) {
+  return (
+    <ul>
+      {of.map(({ field, problem }) => (
+        <li key={field + problem}>
+          <code>{field}</code> {problem}
+        </li>
+      ))}
+    </ul>
   );
 }

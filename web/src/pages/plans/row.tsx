@@ -1,7 +1,9 @@
 import type { DimensionDraft } from "../../model/plandraft";
+import { typed } from "../../model/share";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
 import { Icon } from "../../parts/icon";
+import { dimensionText } from "../../words/plan";
 import { windowName } from "../../words/terms";
 import { unitTitle, units, windows } from "../../words/units";
 
@@ -12,11 +14,18 @@ interface RowProps {
   onRemove: () => void;
 }
 
+/** What was typed, as it is read. */
+function hintOf(d: DimensionDraft): string {
+  if (d.limit.trim() === "") return "Empty: counted, not limited.";
+  const limit = typed(d.limit);
+  return limit === null ? "" : dimensionText({ ...d, limit });
+}
+
 /** One limit of a plan. */
 export function DimensionRow({ of: d, problem, onChange, onRemove }: RowProps) {
   return (
     <li class="plan-row">
-      <Field label="At most" hint={d.limit.trim() === "" ? "Empty: counted, not limited." : ""} problem={problem("limit")}>
+      <Field label="At most" hint={hintOf(d)} problem={problem("limit")}>
         {(control) => (
           <input {...control} class="input plan-limit" inputMode="decimal" placeholder="not known" value={d.limit} onInput={(e) => onChange({ limit: e.currentTarget.value })} autocomplete="off" />
         )}
