@@ -72,4 +72,6 @@ describe("the question of an address", () => {
 test.each([["", null], ["soon", null], ["99999999999999999999", null], ["1790000000000", 1790000000000], ["2026-09-21T14:00:00Z", now]])("%s names %s", (text, at) =>
   expect(instantOf(text)).toBe(at));
 
+test("a year that is being typed has four digits", () => expect(localInput(instantOf("0002-03-01T10:00:00") ?? 0)).toBe("0002-03-01T10:00:00"));
+
 test("a field has the instant to the second, and reads it back", () => expect(instantOf(localInput(now + 9_999))).toBe(now + 9_000));

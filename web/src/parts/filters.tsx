@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import "./filters.css";
 
 /** What a list is narrowed to, in a row above it. */
@@ -54,6 +54,12 @@ const offered = 1000;
 /** A name, typed or chosen from those that are known. */
 export function FilterText({ label, value, placeholder, known = [], onChange }: TextProps) {
   const id = useId();
+  // What is being typed is not taken away when the page is drawn anew meanwhile.
+  const [typed, setTyped] = useState<string | null>(null);
+  const done = (text: string): void => {
+    setTyped(null);
+    if (text !== value) onChange(text);
+  };
   return (
     <div class="filter">
       <label class="field-label" for={id}>
@@ -62,12 +68,13 @@ export function FilterText({ label, value, placeholder, known = [], onChange }: 
       <input
         class="input"
         id={id}
-        value={value}
+        value={typed ?? value}
         placeholder={placeholder}
         list={known.length > 0 ? `${id}-known` : undefined}
         autocomplete="off"
         spellcheck={false}
-        onChange={(event) => onChange(event.currentTarget.value.trim())}
+        onInput={(event) => setTyped(event.currentTarget.value === value ? null : event.currentTarget.value)}
+        onChange={(event) => done(event.currentTarget.value.trim())}
       />
       {known.length > 0 && (
         <datalist id={`${id}-known`}>

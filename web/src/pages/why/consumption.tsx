@@ -80,7 +80,7 @@ function partOf(event: ExplainedEvent) {
 
 /** Of what the provider counts no event has a cost: its part is what was split. */
 function costOf(event: ExplainedEvent, unit: Unit) {
-  return unit === "percent" && compare(event.cost, 0) === 0 ? <span class="faint">not said</span> : exactly(event.cost, unit);
+  return unit === "percent" && compare(event.cost, 0) === 0 ? <span class="faint nowrap">not said</span> : exactly(event.cost, unit);
 }
 
 function columns({ unit }: ExplainedLine): readonly Column<ExplainedEvent>[] {
@@ -91,8 +91,8 @@ function columns({ unit }: ExplainedLine): readonly Column<ExplainedEvent>[] {
     { id: "weight", title: "Counts", right: true, compare: (a, b) => compare(a.weight, b.weight), cell: (event) => exactly(event.weight, unit) },
     { id: "key", title: "Key", cell: (event) => <span class="break">{event.apiKeyId}</span> },
     { id: "connection", title: "Connection", cell: (event) => <span class="break">{event.connectionId}</span> },
-    { id: "model", title: "Model", cell: (event) => event.model ?? <span class="faint">not said</span> },
-    { id: "request", title: "Request", cell: (event) => <span class="break">{event.requestId ?? <span class="faint">not said</span>}</span> },
+    { id: "model", title: "Model", cell: (event) => event.model ?? <span class="faint nowrap">not said</span> },
+    { id: "request", title: "Request", cell: (event) => <span class="break">{event.requestId ?? <span class="faint nowrap">not said</span>}</span> },
     { id: "what", title: "What", cell: (event) => (event.type === "quota.adjustment" ? `correction: ${event.reason ?? ""}` : "usage") },
     { id: "place", title: "Place in the log", right: true, cell: (event) => <span title={event.id}>{`${event.seq}, ${event.index}`}</span> },
   ];

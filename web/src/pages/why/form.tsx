@@ -11,6 +11,8 @@ interface Props {
   now: number;
   /** Where the history begins; null when nobody knows. */
   since: number | null;
+  /** Another one when somebody went to now. */
+  round: number;
   onName: (name: string, value: string) => void;
   onMoment: (at: number) => void;
   onNow: () => void;
@@ -19,7 +21,7 @@ interface Props {
 const amounts: Record<Unit, string> = { requests: "Requests", tokens: "Tokens", usd: "Dollars", percent: "Points" };
 
 /** Who, where and when. */
-export function WhyForm({ named, at, now, since, onName, onMoment, onNow }: Props) {
+export function WhyForm({ named, at, now, since, round, onName, onMoment, onNow }: Props) {
   const seen = useSeen();
   const pools = useSession().store.pools.value ?? [];
   const value = (name: string): string => named[name] ?? "";
@@ -32,7 +34,7 @@ export function WhyForm({ named, at, now, since, onName, onMoment, onNow }: Prop
         <FilterText label="Connection" placeholder="which account" known={seen.connections} value={value("connection")} onChange={set("connection")} />
         <FilterSelect label="or a whole pool" value={value("pool")} options={[{ value: "", text: "no" }, ...poolOptions(pools, value("pool"))]} onChange={set("pool")} />
         <FilterText label="Model" placeholder="any" value={value("model")} onChange={set("model")} />
-        <FilterText label="or the id of a decision" placeholder="ends the message of a block" value={value("decision")} onChange={set("decision")} />
+        <FilterText label="or the id of a decision" placeholder="from its message" value={value("decision")} onChange={set("decision")} />
       </FilterBar>
       <details class="why-size" open={sized}>
         <summary>{sized ? "For a request of this size" : "For a request of a certain size"}</summary>
@@ -42,7 +44,7 @@ export function WhyForm({ named, at, now, since, onName, onMoment, onNow }: Prop
           ))}
         </FilterBar>
       </details>
-      <Timeline of={{ apiKeyId: value("key"), connectionId: value("connection"), poolId: value("pool") }} at={at} now={now} since={since} onMoment={onMoment} onNow={onNow} />
+      <Timeline of={{ apiKeyId: value("key"), connectionId: value("connection"), poolId: value("pool") }} at={at} now={now} since={since} round={round} onMoment={onMoment} onNow={onNow} />
     </section>
   );
 }

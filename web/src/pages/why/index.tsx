@@ -28,7 +28,7 @@ const many = 1000;
 /** Why a key was allowed or blocked, in numbers and words. */
 export function WhyPage({ query }: PageProps) {
   const { api, store } = useSession();
-  const [opened, setOpened] = useState(() => store.now.peek());
+  const [{ now: opened, round }, setOpened] = useState(() => ({ now: store.now.peek(), round: 0 }));
   const [top, setTop] = useState(few);
   const since = useSince(opened);
   const question = since === undefined ? null : questionOf(query, opened);
@@ -45,10 +45,11 @@ export function WhyPage({ query }: PageProps) {
         at={shown.at}
         now={opened}
         since={since ?? null}
+        round={round}
         onName={set}
         onMoment={(moment) => set("at", String(moment))}
         onNow={() => {
-          setOpened(store.now.peek());
+          setOpened({ now: store.now.peek(), round: round + 1 });
           set("at", String(store.now.peek()));
         }}
       />

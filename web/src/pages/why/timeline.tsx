@@ -21,6 +21,8 @@ interface Props {
   now: number;
   /** Where the history begins; null when nobody knows. */
   since: number | null;
+  /** Another one when somebody went to now: what was typed before is over. */
+  round: number;
   onMoment: (at: number) => void;
   onNow: () => void;
 }
@@ -33,7 +35,7 @@ const cellCount = 120;
 const lengthNames: Record<string, string> = { hour: "1 h", "6h": "6 h", day: "1 d", week: "7 d", fortnight: "14 d", [whole]: "all" };
 
 /** A slider over history, with what was recorded on the way. */
-export function Timeline({ of, at, now, since, onMoment, onNow }: Props) {
+export function Timeline({ of, at, now, since, round, onMoment, onNow }: Props) {
   const [chosen, setChosen] = useState("");
   const lengths = lengthsOf(since, now);
   const length = chosen in lengths ? chosen : lengthFor(at, now, since);
@@ -44,7 +46,7 @@ export function Timeline({ of, at, now, since, onMoment, onNow }: Props) {
   return (
     <div class="timeline">
       <div class="timeline-head">
-        <MomentField at={at} now={now} since={since} onMoment={onMoment} />
+        <MomentField key={round} at={at} now={now} since={since} onMoment={onMoment} />
         <Choice
           label="How far the slider reaches"
           value={length}
