@@ -58,7 +58,7 @@ describe("a key that is blocked", () => {
         const row = await page.getByRole("row").filter({ hasText: `${event.seq}, ${event.index}` }).innerText();
         expect(row.split("\t").map((cell) => cell.trim())).toEqual(expect.arrayContaining([exactly(event.cost, "requests"), exactly(event.weight, "requests")]));
       }
-      expect(said).toMatch(/of that time are still within it, so [\d.]+ % of it counts/);
+      expect(said).toMatch(/are still within it, so [\d.]+ % of it counts/);
       await on.picture(page, "why-light");
     }));
 

@@ -16,10 +16,13 @@ function why({ reply: { reason, binding, retryAt } }: RecordedDecision) {
     <>
       {[reasonShort(reason), on, binding?.model && `with ${binding.model}`].filter(Boolean).join(", ")}
       {retryAt && (
-        <span class="faint">
-          {", until "}
-          <When at={retryAt} as="at" />
-        </span>
+        <>
+          {", "}
+          <span class="faint nowrap">
+            {"until "}
+            <When at={retryAt} as="at" />
+          </span>
+        </>
       )}
     </>
   );

@@ -15,7 +15,7 @@ import { ErrorNotice, Notice } from "../../parts/notice";
 import { Waiting } from "../../parts/waiting";
 import { useAnswer } from "../../state/answer";
 import { useAudit } from "../../state/audit";
-import { useSession } from "../../state/session";
+import { useMay, useSession } from "../../state/session";
 import { Outcome } from "./outcome";
 import { RulesForm } from "./rules";
 import "../../parts/answer.css";
@@ -38,15 +38,13 @@ export function WhatIfPage({ query }: PageProps) {
 }
 
 function NoPools() {
+  const create = (
+    <ButtonLink kind="primary" href={href("edit")}>
+      Create the first one
+    </ButtonLink>
+  );
   return (
-    <Empty
-      title="No pool yet"
-      actions={
-        <ButtonLink kind="primary" href={href("edit")}>
-          Create the first one
-        </ButtonLink>
-      }
-    >
+    <Empty title="No pool yet" actions={useMay("change") && create}>
       <p>Other rules can be tried where there are some.</p>
     </Empty>
   );

@@ -59,8 +59,8 @@ function Summary({ of: report }: { of: WhatIfReport }) {
       <dl class="trial-totals">
         <Total title="Allowed" before={total.before.allowed} after={total.after.allowed} />
         <Total title="Blocked" before={total.before.blocked} after={total.after.blocked} />
-        <Total title="Would be blocked, where a pool observes" before={total.before.wouldBlock} after={total.after.wouldBlock} />
-        <Total title="Allowed, after the others" before={total.before.deprioritized} after={total.after.deprioritized} />
+        <Total title="Blocked if it enforced" before={total.before.wouldBlock} after={total.after.wouldBlock} rare />
+        <Total title="Allowed, after the others" before={total.before.deprioritized} after={total.after.deprioritized} rare />
         {servedUnits(report).map((unit) => (
           <div key={unit}>
             <dt>{servedTitle(unit)}</dt>
@@ -94,7 +94,9 @@ const unitTitle = (unit: Unit): string => ({ requests: "Requests", tokens: "Toke
 
 const servedTitle = (unit: Unit): string => `${unitTitle(unit)} counted`;
 
-function Total({ title, before, after }: { title: string; before: number; after: number }) {
+/** rare: where it is 0 on both sides nobody asks for it. */
+function Total({ title, before, after, rare = false }: { title: string; before: number; after: number; rare?: boolean }) {
+  if (rare && before + after === 0) return null;
   return (
     <div>
       <dt>{title}</dt>
@@ -181,14 +183,29 @@ function Capacity({ of: report, poolId }: { of: WhatIfReport; poolId: string }) 
   );
 }
 
-/** Where a limit is not known, all are 0. */
-const unknown = (side: CapacityRow["after"]): boolean => compare(side.limit, 0) === 0;
+/** Where a limit is not known, or there is no pool any more, all of a side are 0. */
+const unlimited = (side: CapacityRow["after"]): boolean => compare(side.limit, 0) === 0;
+
+/** Limits of both sides; what nobody limits is said. */
+function LimitSides({ row: { before, after, unit } }: { row: CapacityRow }) {
+  if (unlimited(before) && unlimited(after)) return <span>limit not known</span>;
+  const said = (side: CapacityRow["after"]): string => (unlimited(side) ? "no limit" : exactAmount(side.limit, unit));
+  return <Sides before={said(before)} after={said(after)} />;
+}
+
+/** What has a meaning only beside a limit. */
+function Beside({ row, of }: { row: CapacityRow; of: "used" | "unused" }) {
+  const { before, after, unit } = row;
+  if (unlimited(before) && unlimited(after)) return null;
+  const said = (side: CapacityRow["after"]): string => (unlimited(side) ? "not compared" : exactly(side[of], unit));
+  return <Sides before={said(before)} after={said(after)} />;
+}
 
 const capacityColumns: readonly Column<CapacityRow>[] = [
   { id: "what", title: "Of", cell: (row) => dimensionTitle(row) },
   { id: "windows", title: "Windows", right: true, cell: (row) => <BothCounts before={row.before.buckets} after={row.after.buckets} /> },
-  { id: "limit", title: "Limit", right: true, cell: ({ before, after, unit }) => (unknown(after) ? "limit not known" : <Sides before={exactAmount(before.limit, unit)} after={exactAmount(after.limit, unit)} />) },
-  { id: "used", title: "Used", right: true, cell: ({ before, after, unit }) => (unknown(after) ? "" : <Both before={before.used} after={after.used} unit={unit} />) },
-  { id: "part", title: "Of the limit", right: true, cell: ({ after }) => (unknown(after) ? "" : portion(after.used, after.limit, "the limit")) },
-  { id: "unused", title: "Left unused", right: true, cell: ({ before, after, unit }) => (unknown(after) ? "" : <Both before={before.unused} after={after.unused} unit={unit} />) },
+  { id: "limit", title: "Limit", right: true, cell: (row) => <LimitSides row={row} /> },
+  { id: "used", title: "Used", right: true, cell: (row) => <Beside row={row} of="used" /> },
+  { id: "part", title: "Of the limit", right: true, cell: ({ after }) => (unlimited(after) ? "" : portion(after.used, after.limit, "the limit")) },
+  { id: "unused", title: "Left unused", right: true, cell: (row) => <Beside row={row} of="unused" /> },
 ];

@@ -182,3 +182,16 @@ test("reasons of both sides are told", async () => {
   await submit();
   expect(text()).toContain("over its fair share 0 →becomes 1");
 });
+
+test("a limit that is gone after is said so, and one that nobody knows too", async () => {
+  const none = { buckets: 0, limit: 0, used: 0, unused: 0 };
+  const known = { buckets: 1, limit: 1000, used: 880, unused: 120 };
+  answer = () => Response.json({ ...report, capacity: [{ poolId: "team", unit: "tokens", window: "hourly", before: known, after: none }, { poolId: "team", unit: "usd", window: "daily", before: none, after: none }, { poolId: "other", unit: "usd", window: "daily", before: known, after: known }] });
+  await draw();
+  await submit();
+  const rows = [...root.querySelectorAll("[aria-label='What was used of the limits, before and after'] tbody tr")].map((tr) => [...tr.children].map((cell) => cell.textContent?.replaceAll("\u00a0", " ")));
+  expect(rows).toEqual([
+    ["Tokens per hour", "1 →becomes 0", "1,000 tokens →becomes no limit", "880 →becomes not compared", "", "120 →becomes not compared"],
+    ["US dollars per day", "0", "limit not known", "", "", ""],
+  ]);
+});

@@ -67,7 +67,7 @@ function Window({ of: line, at }: { of: ExplainedLine; at: number }) {
       {" counts in full. What was used between "}
       <When at={line.from} as="clock" />
       {" and then is leaving the window little by little: "}
-      {buckets.left === buckets.width ? "it counts in full still." : `${duration(buckets.left)} of ${duration(buckets.width)} of that time are still within it, so ${percentFigure(buckets.percent)} of it counts.`}
+      {buckets.left === buckets.width ? "it counts in full still." : `of that ${duration(buckets.width)}, ${duration(buckets.left)} are still within it, so ${percentFigure(buckets.percent)} of it counts.`}
     </p>
   );
 }

@@ -63,7 +63,7 @@ const candidateColumns: readonly Column<Candidate>[] = [
   { id: "connection", title: "Connection", cell: (row) => <span class="break">{row.connectionId}</span> },
   { id: "order", title: "Tried", right: true, cell: (row) => (row.order === 1 && row.gate !== "blocked" && row.gate !== "capacity" ? "first" : String(row.order)) },
   { id: "flight", title: "In flight", right: true, cell: (row) => (row.maxConcurrent === undefined ? String(row.inFlight) : `${row.inFlight} of ${row.maxConcurrent} at once`) },
-  { id: "gate", title: "What stands against it", cell: (row) => (row.gate ? gates[row.gate] : <span class="faint">nothing</span>) },
+  { id: "gate", title: "What stands against it", cell: (row) => (row.gate ? <span class="said">{gates[row.gate]}</span> : <span class="faint">nothing</span>) },
 ];
 
 function replayed({ replay }: Explanation): string {
@@ -113,7 +113,7 @@ function planSays(plan: Plan): string {
 
 const ruleColumns: readonly Column<RuleRow>[] = [
   { id: "what", title: "Document", cell: (row) => row.what },
-  { id: "says", title: "Says", cell: (row) => row.says },
+  { id: "says", title: "Says", cell: (row) => <span class="said">{row.says}</span> },
   { id: "revision", title: "Revision", right: true, cell: (row) => (row.revision === 0 ? <span class="faint nowrap">never set</span> : String(row.revision)) },
   { id: "changed", title: "Changed", cell: (row) => <When at={row.updatedAt} as="clock" unknown="never" /> },
   { id: "by", title: "By", cell: (row) => (row.by ? <span class="break">{row.by}</span> : <span class="faint nowrap">not said</span>) },

@@ -74,14 +74,14 @@ export function Verdict({ of: e }: { of: Explanation }) {
   );
 }
 
-/** "It ends at 16:08:56, if nobody uses anything more: by then …" */
+/** "Until 16:08:56, if nobody uses anything more: by then …" */
 function Ending({ of: e }: { of: Explanation }) {
   const { reason, retryAt } = e.reply;
   if (retryAt === undefined) return <p>{endsByItself(reason) ? "Nobody can say when it ends: time alone does not end it." : "It does not end by itself."}</p>;
   const why = endsBecause(e);
   return (
     <p>
-      {"It ends at "}
+      {"Until "}
       <When at={retryAt} as="clock" />
       {`, if nobody uses anything more${why && `: ${why}`}.`}
     </p>
