@@ -57,7 +57,7 @@ function Known({ pool }: { pool: Pool }) {
       lead={<Lead pool={pool} usage={usage} />}
       actions={
         <>
-          <ButtonLink href={href("why", "", { connection: pool.connectionIds[0] ?? "" })}>Why?</ButtonLink>
+          <ButtonLink href={href("why", "", { pool: pool.id })}>Why?</ButtonLink>
           <ButtonLink href={href("whatif", pool.id)}>What if?</ButtonLink>
           {may(who.role, "change") && (
             <ButtonLink kind="primary" href={href("edit", pool.id)}>

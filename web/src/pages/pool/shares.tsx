@@ -74,7 +74,7 @@ function Name({ of, hue, pool }: { of: Row; hue: number; pool: Pool }) {
     <span class="key-cell">
       <Swatch hue={hue} />
       <span>
-        {of.apiKeyId === "*" ? keyName("*") : <a href={href("why", "", { key: of.apiKeyId, connection: pool.connectionIds[0] ?? "" })}>{of.apiKeyId}</a>}
+        {of.apiKeyId === "*" ? keyName("*") : <a href={href("why", "", { key: of.apiKeyId, pool: pool.id })}>{of.apiKeyId}</a>}
         <span class="key-as">{as}</span>
       </span>
     </span>

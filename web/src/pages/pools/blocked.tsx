@@ -39,7 +39,7 @@ function BlockedRow({ of: { pool, keys, verdict, binding }, alone }: { of: Block
           {keys.slice(0, named).map((id, place) => (
             <span key={id}>
               {place > 0 && ", "}
-              <a class="strong" title="Why exactly?" href={href("why", "", { key: id, connection: pool.connectionIds[0] ?? "" })}>
+              <a class="strong" title="Why exactly?" href={href("why", "", { key: id, pool: pool.id })}>
                 {keyName(id)}
               </a>
             </span>
