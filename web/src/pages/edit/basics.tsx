@@ -71,7 +71,7 @@ function Sharing({ draft, change, problem }: FormProps) {
         <span class="field-label">How it shares</span>
         <Choice label="How it shares" value={draft.rule} onChange={(rule) => change({ rule })} options={rules} />
         <p class="field-hint">
-          {guarantee ? `It is kept with the pool that ${ruleMeaning("guarantee")}. Until the engine knows how, ${ruleMeaning("threshold")}.` : `${capital(ruleMeaning("threshold"))}; before, keys may use what others leave.`}
+          {guarantee ? `${capital(ruleMeaning("guarantee"))}. This engine keeps the choice and does not go by it yet: ${ruleMeaning("threshold")}.` : `${capital(ruleMeaning("threshold"))}; before, keys may use what others leave.`}
         </p>
       </div>
       {(guarantee || draft.reserve !== "") && (

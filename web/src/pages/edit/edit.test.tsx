@@ -48,6 +48,24 @@ test("what is typed is tried, and only what differs is sent", async () => {
   expect(stage.text()).toContain("ann: over its fair share of requests per hour, for 1 min at most");
 });
 
+test("who would be blocked is asked again every minute, for it is another then", async () => {
+  await open("team");
+  await stage.type("Weight", "20");
+  expect(stage.sent).toHaveLength(1);
+  act(() => void (stage.session.store.now.value += 60_000));
+  await stage.settle();
+  expect(stage.sent.map(({ path }) => path)).toEqual(["pools/team?dryRun=true", "pools/team?dryRun=true"]);
+});
+
+test("nobody's share is worked out from a weight that cannot be", async () => {
+  await open("team");
+  await stage.type("Weight", "100.1");
+  expect(stage.text()).toContain("A weight is above 100");
+  expect(stage.root.querySelectorAll(".share-list")).toHaveLength(0);
+  await stage.type("Weight", "");
+  expect(stage.text()).toContain("1 key has no weight: type one, or split equally.");
+});
+
 test("what is wrong stands beside its field, in the engine's words", async () => {
   await open("team");
   stage.answer(() => refused(400, "invalid", "m", [{ field: "allocations[1].weight", problem: "is not within 0 to 100" }, { field: "createdAt", problem: "is odd" }]));
@@ -115,7 +133,7 @@ test("a pool that somebody deleted can be made anew from what was typed", async 
 test("rule and reserve are changed, and what only a later engine goes by is said", async () => {
   await open("team");
   await stage.choose("By guarantee");
-  expect(stage.text()).toContain("Until the engine knows how, shares count once the pool is busy.");
+  expect(stage.text()).toContain("This engine keeps the choice and does not go by it yet: shares count once the pool is busy.");
   stage.answer(() => refused(400, "invalid", "m", [{ field: "reserve", problem: "is not within 0 to 400" }]));
   await stage.type("Reserve", "500");
   expect(stage.sent.at(-1)).toMatchObject({ body: { rule: "guarantee", reserve: "500" } });

@@ -3,6 +3,7 @@ import type { Plans } from "../../api/types";
 import type { Draft } from "../../model/draft";
 import { type PoolLimit, poolLimits, shares } from "../../model/share";
 import { exactAmount, exactly } from "../../words/amount";
+import { compare } from "../../words/decimal";
 import { keyName } from "../../words/effect";
 import { dimensionTitle } from "../../words/terms";
 import { weightsOf } from "./allocations";
@@ -17,6 +18,8 @@ interface Props {
 export function SharePreview({ draft, plans, error }: Props) {
   const ids = draft.connections.map((c) => c.connectionId.trim()).filter(Boolean);
   const limits = plans ? poolLimits(ids, draft.provider.trim(), plans) : [];
+  const weights = weightsOf(draft.allocations);
+  const impossible = weights.some((weight) => compare(weight, 100) > 0);
   return (
     <section class="card panel share-preview">
       <h2>What each key will get</h2>
@@ -24,15 +27,16 @@ export function SharePreview({ draft, plans, error }: Props) {
       {plans && limits.length === 0 && (
         <p class="soft">{ids.length === 0 ? "Name a connection and its provider, and it is worked out." : "No plan says what the first connection may use: there is nothing to share yet."}</p>
       )}
-      {limits.map((limit) => (
-        <Dimension key={`${limit.unit}/${limit.window}`} of={limit} draft={draft} />
+      {impossible && <p class="soft">A weight is above 100: what it would come to is not said.</p>}
+      {!impossible && limits.map((limit) => (
+        <Dimension key={`${limit.unit}/${limit.window}`} of={limit} draft={draft} weights={weights} />
       ))}
     </section>
   );
 }
 
-function Dimension({ of, draft }: { of: PoolLimit; draft: Draft }) {
-  const parts = of.limit === null ? null : shares(of.limit, weightsOf(draft.allocations), of.unit);
+function Dimension({ of, draft, weights }: { of: PoolLimit; draft: Draft; weights: readonly string[] }) {
+  const parts = of.limit === null ? null : shares(of.limit, weights, of.unit);
   return (
     <section>
       <h3>{dimensionTitle(of)}</h3>
