@@ -43,7 +43,7 @@ describe("plans", () => {
       await page.getByText("what kimi is known to sell", { exact: false }).waitFor();
       await control(page, "At most").fill("9,000.5");
       await page.getByText("2 keys and everyone else would be free again right now").waitFor();
-      await page.getByText("translation-batch in night: was limit used up on requests per hour", { exact: false }).waitFor();
+      await page.getByText("translation-batch in Night batch: was limit used up on requests per hour", { exact: false }).waitFor();
       await on.picture(page, "plan-frees");
       await control(page, "Your name").fill("nina");
       await control(page, "Why").fill("the new contract");

@@ -52,14 +52,14 @@ export function Save({ base, draft, trial, idle, others, news, onFrom }: Props) 
     <section class="card panel save-panel">
       <h2>Before it is saved</h2>
       {news && <Notice title={news} />}
-      <TrialSaid trial={trial} idle={idle} isNew={base === null} />
+      {!others.gone && <TrialSaid trial={trial} idle={idle} isNew={base === null} />}
       {base && !under && (!idle || others.gone) && (
         <LostRace base={base} draft={draft} others={others} said={lost ? writing.error : null} onFrom={from} onNew={() => from(null, draft)} />
       )}
       {writing.error && !lost && <ErrorNotice title="Not saved" error={writing.error} />}
       <Signed of={signature} error={writing.error} />
       <div class="save-actions">
-        <Button kind="primary" busy={under} disabled={idle} onClick={save}>
+        <Button kind="primary" busy={under} disabled={idle || others.gone} onClick={save}>
           {base ? "Save the pool" : "Create the pool"}
         </Button>
         <ButtonLink href={base ? href("pool", base.id) : href("pools")}>Leave it</ButtonLink>

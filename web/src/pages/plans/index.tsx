@@ -9,6 +9,7 @@ import { Field } from "../../parts/field";
 import { ErrorNotice } from "../../parts/notice";
 import { Table, type Column } from "../../parts/table";
 import { Waiting } from "../../parts/waiting";
+import { usePoolName } from "../../state/poolname";
 import { useMay, useSession } from "../../state/session";
 import { useAnswer } from "../../state/trial";
 import { count } from "../../words/amount";
@@ -43,7 +44,8 @@ const atOnce = 200;
 function Lists({ of: { plans, catalogue } }: { of: Plans }) {
   const [text, setText] = useState("");
   const may = useMay("change");
-  const found = plans.filter((plan) => meant(text, plan.connectionId, plan.provider, plan.poolId ?? ""));
+  const poolName = usePoolName();
+  const found = plans.filter((plan) => meant(text, plan.connectionId, plan.provider, plan.poolId ?? "", poolName(plan.poolId ?? "")));
   const shown = found.slice(0, atOnce);
   const entries = catalogue.filter((entry) => meant(text, entry.provider, ...entry.aliases));
   const known = plans.some((plan) => plan.connectionId === text.trim());
@@ -91,11 +93,16 @@ const columns: readonly Column<Plan>[] = [
   { id: "provider", title: "Provider", compare: byText((plan) => plan.provider), cell: (plan) => plan.provider || <span class="faint">nobody said</span> },
   {
     id: "pool", title: "Pool", compare: byText((plan) => plan.poolId ?? ""),
-    cell: (plan) => (plan.poolId === null ? <span class="faint">in no pool</span> : <a href={href("pool", plan.poolId)}>{plan.poolId}</a>),
+    cell: (plan) => <PoolLink poolId={plan.poolId} />,
   },
   { id: "source", title: "Where it comes from", compare: byText((plan) => plan.source), cell: (plan) => <SourceTag plan={plan} /> },
   { id: "dimensions", title: "What it may use", cell: (plan) => <Dimensions of={plan} none="no limit" /> },
 ];
+
+function PoolLink({ poolId }: { poolId: string | null }) {
+  const poolName = usePoolName();
+  return poolId === null ? <span class="faint">in no pool</span> : <a href={href("pool", poolId)}>{poolName(poolId)}</a>;
+}
 
 const catalogueColumns: readonly Column<CatalogueEntry>[] = [
   { id: "provider", title: "Provider", compare: byText((entry) => entry.provider), cell: (entry) => entry.provider },

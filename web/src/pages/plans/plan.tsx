@@ -12,6 +12,7 @@ import { ErrorNotice, Notice } from "../../parts/notice";
 import { Signed } from "../../parts/signed";
 import { Waiting } from "../../parts/waiting";
 import { useFollowed } from "../../state/followed";
+import { usePoolName } from "../../state/poolname";
 import { useMay, useSession } from "../../state/session";
 import { useSignature } from "../../state/signature";
 import { type Answered, useAnswer, useTrial, useWriting } from "../../state/trial";
@@ -40,9 +41,10 @@ export function PlanPage({ connectionId }: { connectionId: string }) {
 }
 
 function About({ plan }: { plan: Plan }) {
+  const poolName = usePoolName();
   return (
     <>
-      {plan.provider || "Nobody said whose it is"} · {plan.poolId === null ? "in no pool" : <>in the pool <a href={href("pool", plan.poolId)}>{plan.poolId}</a></>}
+      {plan.provider || "Nobody said whose it is"} · {plan.poolId === null ? "in no pool" : <>in the pool <a href={href("pool", plan.poolId)}>{poolName(plan.poolId)}</a></>}
     </>
   );
 }
@@ -176,10 +178,11 @@ function Rows({ draft, trial, onChange }: RowsProps) {
 
 /** What saving would do. */
 function Said({ trial, changed }: { trial: PlanTrial; changed: boolean }) {
+  const poolName = usePoolName();
   return (
     <div class="plan-said" aria-live="polite">
       {!changed && <p class="soft">Nothing is changed yet.</p>}
-      {trial.value && <Effects trial={trial.value} poolName={(id) => id} />}
+      {trial.value && <Effects trial={trial.value} poolName={poolName} />}
       {trial.value && <Warnings of={trial.value.plan} />}
       {trial.error && trial.error.faults.length === 0 && <ErrorNotice title="This cannot be tried" error={trial.error} />}
       {trial.error && trial.error.faults.length > 0 && <p class="soft">Not everything is right yet: see what is said beside the fields.</p>}

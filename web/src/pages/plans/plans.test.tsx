@@ -33,6 +33,13 @@ test("the list says what each connection may use, and where that comes from", as
   expect(stage.root.querySelectorAll("tbody tr")).toHaveLength(1);
 });
 
+test("a pool is called by its name, and found by it", async () => {
+  await stage.open(<PlansPage id="" query={{}} />);
+  act(() => stage.session.store.setPools([{ id: "team", name: "Our people" } as never]));
+  await stage.type("Connection or provider", "our people");
+  expect([...stage.root.querySelectorAll("tbody td:nth-child(3)")].map((cell) => cell.textContent)).toEqual(["Our people", "Our people"]);
+});
+
 test("a plan of the catalogue can be changed, and cannot be reverted", async () => {
   await stage.open(<PlansPage id="k-1" query={{}} />);
   expect(stage.text()).toContain("it has what kimi is known to sell");

@@ -4,6 +4,7 @@ import { Dialog } from "../../parts/dialog";
 import { Effects } from "../../parts/effects";
 import { ErrorNotice } from "../../parts/notice";
 import { Signed } from "../../parts/signed";
+import { usePoolName } from "../../state/poolname";
 import { useSession } from "../../state/session";
 import { useSignature } from "../../state/signature";
 import { useAnswer, useWriting } from "../../state/trial";
@@ -12,6 +13,7 @@ import { useAnswer, useWriting } from "../../state/trial";
 export function RevertDialog({ plan, onClose, onReverted }: { plan: Plan; onClose: () => void; onReverted: () => void }) {
   const { api } = useSession();
   const trial = useAnswer(plan.connectionId, () => api.plans.tryRevert(plan.connectionId));
+  const poolName = usePoolName();
   const signature = useSignature();
   const writing = useWriting();
   const revert = (): void =>
@@ -36,7 +38,7 @@ export function RevertDialog({ plan, onClose, onReverted }: { plan: Plan; onClos
       }
     >
       <p>The connection then has what its provider is known to sell, or no limit where that is not known.</p>
-      {trial.value && <Effects trial={trial.value} poolName={(id) => id} />}
+      {trial.value && <Effects trial={trial.value} poolName={poolName} />}
       {trial.error && <ErrorNotice title="What it would do could not be found out" error={trial.error} />}
       <Signed of={signature} error={writing.error} />
       {writing.error && <ErrorNotice title="Not reverted" error={writing.error} />}

@@ -12,6 +12,7 @@ import { ErrorNotice } from "../../parts/notice";
 import { Signed } from "../../parts/signed";
 import { Tag } from "../../parts/tag";
 import { useFollowed } from "../../state/followed";
+import { usePoolName } from "../../state/poolname";
 import { useSession } from "../../state/session";
 import { useSignature } from "../../state/signature";
 import { type Answered, useTrial, useWriting } from "../../state/trial";
@@ -123,10 +124,11 @@ type SettingsTrial = Answered<Trial & { settings: Settings }>;
 
 /** What saving would do. */
 function Said({ trial, changed }: { trial: SettingsTrial; changed: boolean }) {
+  const poolName = usePoolName();
   return (
     <div aria-live="polite">
       {!changed && <p class="soft">Nothing is changed yet.</p>}
-      {trial.value && <Effects trial={trial.value} poolName={(id) => id} />}
+      {trial.value && <Effects trial={trial.value} poolName={poolName} />}
       {trial.error && trial.error.faults.length === 0 && <ErrorNotice title="This cannot be tried" error={trial.error} />}
       {trial.error && trial.error.faults.length > 0 && <p class="soft">Not everything is right yet: see what is said beside the values.</p>}
     </div>

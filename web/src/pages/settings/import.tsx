@@ -40,8 +40,8 @@ export function ImportPools() {
         </p>
       </div>
       {has > 0 && (
-        <Notice title={`There are ${count(has, "pool")} already`}>
-          <p>The engine takes such a list only while it has none: delete them first, or create the others by hand.</p>
+        <Notice title={`There ${has === 1 ? "is" : "are"} ${count(has, "pool")} already`}>
+          <p>The engine takes such a list only while it has none: delete what is here first, or create the others by hand.</p>
         </Notice>
       )}
       <Kept text={kept} shown={text === kept} onShow={show} />
