@@ -18,18 +18,34 @@ interface Listening {
   readonly http: string;
 }
 
+/** How an engine is started that is not as it comes. */
+export interface Setup {
+  /** The address it listens on. */
+  readonly host?: string;
+  /** Further flags. */
+  readonly flags?: readonly string[];
+  /** What send presents. */
+  readonly token?: string;
+}
+
+/** Runs a command of the program, and gives what it printed. */
+export async function command(...args: string[]): Promise<string> {
+  return (await promisify(execFile)(program, args)).stdout.trim();
+}
+
 export class Engine {
   private constructor(
     private readonly folder: string,
     private child: ChildProcess,
     private listening: Listening,
+    private readonly setup: Setup,
   ) {}
 
   /** Starts an engine that listens where there is room, and waits until it does. */
-  static async start(): Promise<Engine> {
+  static async start(setup: Setup = {}): Promise<Engine> {
     const folder = await mkdtemp(join(tmpdir(), "quotashare-web-"));
-    const child = run(folder, "127.0.0.1:0");
-    return new Engine(folder, child, await heard(child));
+    const child = run(folder, `${setup.host ?? "127.0.0.1"}:0`, setup);
+    return new Engine(folder, child, await heard(child), setup);
   }
 
   /** "http://127.0.0.1:<port>" */
@@ -39,7 +55,9 @@ export class Engine {
 
   /** Sends a document. more are headers, such as who changes something, and why. */
   async send(method: string, path: string, document: unknown, more: Record<string, string> = {}): Promise<unknown> {
-    const response = await fetch(this.url + path, { method, headers: { "Content-Type": "application/json", ...more }, body: JSON.stringify(document) });
+    const token = this.setup.token;
+    const headers = { "Content-Type": "application/json", ...(token ? { Authorization: `Bearer ${token}` } : {}), ...more };
+    const response = await fetch(this.url + path, { method, headers, body: JSON.stringify(document) });
     const answer: unknown = await response.json();
     if (!response.ok) throw new Error(`${path} answered ${response.status}: ${JSON.stringify(answer)}`);
     return answer;
@@ -73,7 +91,7 @@ export class Engine {
 
   /** Starts it again where it was. */
   async resume(): Promise<void> {
-    this.child = run(this.folder, new URL(this.url).host);
+    this.child = run(this.folder, new URL(this.url).host, this.setup);
     this.listening = await heard(this.child);
   }
 
@@ -89,9 +107,9 @@ export class Engine {
   }
 }
 
-function run(folder: string, http: string): ChildProcess {
+function run(folder: string, http: string, { flags = [] }: Setup): ChildProcess {
   const where = ["--data-dir", join(folder, "data"), "--nats-addr", "127.0.0.1:0", "--http-addr", http];
-  return spawn(program, ["up", ...where, "--sync", "100ms", "--log-level", "error"]);
+  return spawn(program, ["up", ...where, "--sync", "100ms", "--log-level", "error", ...flags]);
 }
 
 /** Reads where it listens from what it says. */

@@ -18,13 +18,13 @@ export interface Stage {
   picture(page: Page, name: string): Promise<void>;
 }
 
-/** Sets the stage before the tests of the file that calls it, and clears it behind them. */
-export function stage(): Stage {
+/** Sets the stage before the tests of the file that calls it, and clears it behind them. start makes its engine. */
+export function stage(start: () => Promise<Engine> = () => Engine.start()): Stage {
   let engine: Engine | undefined;
   let browser: Browser | undefined;
   beforeAll(async () => {
     mkdirSync(pictures, { recursive: true });
-    [engine, browser] = await Promise.all([Engine.start(), startBrowser()]);
+    [engine, browser] = await Promise.all([start(), startBrowser()]);
   });
   afterAll(async () => {
     await browser?.close();

@@ -122,20 +122,7 @@ function Side({ navigation }: { navigation: readonly NavGroup[] }) {
           <Mark />
           Quotashare
         </a>
-        <nav class="nav" aria-label="Pages">
-          {navigation.map((group) => (
-            <div class="nav-group" key={group.title}>
-              <p class="nav-title">{group.title}</p>
-              <ul>
-                {group.items.map((item) => (
-                  <li key={item.page}>
-                    <NavLink item={item} />
-                  </li>
-                ))}
-              </ul>
-            </div>
-          ))}
-        </nav>
+        {navigation.length > 0 && <Navigation of={navigation} />}
         <div class="side-foot">
           <Account />
           <Choice
@@ -151,6 +138,25 @@ function Side({ navigation }: { navigation: readonly NavGroup[] }) {
         </div>
       </div>
     </div>
+  );
+}
+
+function Navigation({ of }: { of: readonly NavGroup[] }) {
+  return (
+    <nav class="nav" aria-label="Pages">
+      {of.map((group) => (
+        <div class="nav-group" key={group.title}>
+          <p class="nav-title">{group.title}</p>
+          <ul>
+            {group.items.map((item) => (
+              <li key={item.page}>
+                <NavLink item={item} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </nav>
   );
 }
 
