@@ -16,7 +16,9 @@
 // # Protection
 //
 // Browsers are kept out by checking Host (a rebound DNS name is none of ours)
-// and Origin (another site's page has another one). A token, when set, guards
-// all paths but the two of health. CheckBind refuses an address that others can
-// reach unless there is a token. NewServer bounds headers, bodies and time.
+// and Origin (another site's page has another one). Where there are tokens, every
+// path but those of health and of the session wants one, in a header or as a cookie,
+// and each method of each path says which roles may call it. CheckBind refuses an
+// address that others can reach unless there is a token. NewServer bounds headers,
+// bodies and time.
 package httpapi

@@ -218,8 +218,16 @@ func (r *run) handler(engine *decider.Engine) (http.Handler, error) {
 	return httpapi.New(c)
 }
 
+// longToken is the length from which on a token that a person chose is taken for a
+// random one.
+const longToken = 16
+
 // tokens opens the file of them, if there is to be one.
 func (r *run) tokens() (*tokens.File, error) {
+	host, _, err := net.SplitHostPort(r.cfg.HTTPAddr)
+	if n := len(r.cfg.APIToken); err == nil && !config.Loopback(host) && n > 0 && n < longToken {
+		r.log.Warn("the API token is short, and other machines may guess it: set a long random one, or use quotashare tokens add", "set", config.Variable("api-token"))
+	}
 	if r.cfg.TokensFile == "" {
 		return nil, nil
 	}
