@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { live } from "./browser";
 import { stage } from "./stage";
 import { fill } from "./world";
 
@@ -33,7 +34,7 @@ describe("the pools page", () => {
     ["pools-narrow-dark", { dark: true, width: 360 }],
   ])("can be read by all: %s", (name, options) =>
     on.visit("", options, async (page) => {
-      await page.getByText("Live", { exact: true }).waitFor();
+      await live(page);
       await page.getByRole("article").nth(4).getByText("amelie").waitFor();
       await on.picture(page, name);
     }));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Amount } from "../api/json";
 import type { KeyUse, UsedDimension } from "../api/types";
-import { bar, hueCount, huesOf, unattributed } from "./bar";
+import { bar, hueCount, huesOf, unallocated, unattributed } from "./bar";
 
 const key = (apiKeyId: string, consumed: Amount, fairShare: Amount | null, allocation: string | null = apiKeyId): KeyUse => ({
   apiKeyId, allocation, consumed, held: 0, fairShare, deficit: null, borrowing: false, remaining: null, burnRate: { perSecond: 0 },
@@ -70,4 +70,22 @@ test("what nobody caused is never below nothing", () => {
 test("colours begin anew", () => {
   const ids = Array.from({ length: hueCount + 1 }, (_, i) => `k${i}`);
   expect([...huesOf(ids).values()]).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 0]);
+});
+
+describe("what is nobody's share", () => {
+  const shares = (...all: Amount[]): UsedDimension => dimension({ perKey: [...all.map((share, i) => key(`key-${i}`, 1, share)), key("eve", 80, null, "*")] });
+
+  test.each<[string, UsedDimension, string]>([
+    ["weights sum to less", shares(300, "500.25"), "199.75"],
+    ["nobody has a share", shares(0), "1000"],
+    ["shares are rounded down", shares("333.333", "333.333", "333.333"), "0"],
+    ["a thousandth is left", shares(999), "0"],
+    ["more is left", shares("998.9"), "1.1"],
+    ["the limit is not known", { ...shares(1), limit: null }, "0"],
+  ])("when %s", (_, d, want) => expect(unallocated(d)).toBe(want));
+
+  test("stands behind the shares", () => {
+    expect(bar(shares(300, 500), new Map()).shares.map((s) => [s.kind, s.from, s.size])).toEqual([["key", 0, 0.3], ["key", 0.3, 0.5], ["unallocated", 0.8, expect.closeTo(0.2)]]);
+    expect(bar(shares(300, 500), new Map()).segments.some((s) => s.kind === "unallocated")).toBe(false);
+  });
 });

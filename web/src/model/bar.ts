@@ -2,6 +2,7 @@
 import type { Amount } from "../api/json";
 import type { KeyUse, UsedDimension } from "../api/types";
 import { compare, minus, roughly, sum } from "../words/decimal";
+import { ownRow } from "./keys";
 
 /** What a segment stands for. */
 export type SegmentKind =
@@ -12,7 +13,9 @@ export type SegmentKind =
   /** What the provider counted and no key caused. */
   | "unattributed"
   /** Requests that are under way and are not counted yet. */
-  | "held";
+  | "held"
+  /** Of the shares alone: what is left of the limit by weights that sum to less than 100. */
+  | "unallocated";
 
 export interface Segment {
   readonly id: string;
@@ -53,6 +56,16 @@ export function unattributed(d: UsedDimension): string {
   return compare(rest, 0) > 0 ? rest : "0";
 }
 
+/** Shares are rounded down: what that leaves is less than this part of the limit, and no part that somebody left out. */
+const least = 0.001;
+
+/** The part of the limit that is nobody's share; "0" for none, and where the limit is not known. */
+export function unallocated({ limit, perKey }: UsedDimension): string {
+  if (limit === null) return "0";
+  const rest = minus(limit, sum(perKey.filter(ownRow).map((key) => key.fairShare ?? 0)));
+  return roughly(rest) > least * roughly(limit) ? rest : "0";
+}
+
 /** The bar of a dimension. hues gives each key the number of its colour. */
 export function bar(d: UsedDimension, hues: ReadonlyMap<string, number>): BarModel {
   const used = sum([d.consumedTotal, d.heldTotal]);
@@ -67,6 +80,7 @@ export function bar(d: UsedDimension, hues: ReadonlyMap<string, number>): BarMod
   const shares = rowOf(whole);
   for (const key of listed(d)) shares.add(key.apiKeyId, "key", key.fairShare ?? 0, hues.get(key.apiKeyId) ?? 0);
   shares.add("others", "others", d.perKey.find((key) => key.apiKeyId === "*")?.fairShare ?? 0, -1);
+  shares.add("unallocated", "unallocated", unallocated(d), -1);
   return { segments: row.segments, shares: shares.segments, marks: marks(d, whole), over, known: d.limit !== null };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { nbsp } from "./amount";
-import { percent, percentFigure, portion } from "./percent";
+import { percent, percentFigure, portion, shareWords } from "./percent";
 
 const plain = (text: string): string => text.replaceAll(nbsp, " ");
 
@@ -19,3 +19,8 @@ test.each([
   [1, 3, "33.3 % of its share"], [3, 1, "300 % of its share"], [1, null, "limit not known"], [1, 0, "limit not known"],
   [0, 3, "0 % of its share"], ["0.0001", 3, "under 0.1 % of its share"],
 ])("%s of %s", (part, whole, want) => expect(plain(portion(part, whole, "its share"))).toBe(want));
+
+test.each([
+  [{ consumed: 66, fairShare: 50 }, 100, "132 % of its share"], [{ consumed: 1, fairShare: 0 }, 100, "a share of nothing"],
+  [{ consumed: 1, fairShare: null }, 100, "no share of its own"], [{ consumed: 1, fairShare: null }, null, "limit not known"],
+])("%o of a limit of %s", (key, limit, want) => expect(plain(shareWords(key, limit))).toBe(want));

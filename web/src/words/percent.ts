@@ -20,3 +20,9 @@ export function portion(part: Amount, whole: Amount | null, of: string, unknown 
   // Five decimals tell "under 0.1 %" from nothing.
   return percent(whole === null ? null : percentOf(part, whole, 5), of, unknown);
 }
+
+/** As portion, of the share of a key: "132 % of its share", "a share of nothing", "no share of its own". */
+export function shareWords({ consumed, fairShare }: { consumed: Amount; fairShare: Amount | null }, limit: Amount | null, of = "its share"): string {
+  if (fairShare === null) return limit === null ? "limit not known" : "no share of its own";
+  return portion(consumed, fairShare, of, "a share of nothing");
+}

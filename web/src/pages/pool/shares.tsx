@@ -10,7 +10,7 @@ import { count, exactAmount, figure } from "../../words/amount";
 import { capWords } from "../../words/caps";
 import { compare, minus } from "../../words/decimal";
 import { keyName } from "../../words/keys";
-import { portion } from "../../words/percent";
+import { shareWords } from "../../words/percent";
 import { perMinute } from "../../words/rate";
 import { dimensionName, policyMeaning } from "../../words/terms";
 import { unitTitle } from "../../words/units";
@@ -87,7 +87,7 @@ function Share({ of, d, hue }: { of: Row; d: UsedDimension; hue: number }) {
     <span class="share-cell">
       <Amount of={of.fairShare} unit={d.unit} as="figure" />
       <ShareMeter of={of} hue={hue} tone="quiet" />
-      <span class="key-as">{portion(of.consumed, of.fairShare, "it used")}</span>
+      <span class="key-as">{shareWords(of, d.limit, "it used")}</span>
     </span>
   );
 }

@@ -1,5 +1,5 @@
 import type { UsedDimension } from "../../api/types";
-import { bar, type Mark, type Segment, unattributed } from "../../model/bar";
+import { bar, type Mark, type Segment, unallocated, unattributed } from "../../model/bar";
 import { projection } from "../../model/lasting";
 import { Bar } from "../../parts/bar";
 import { Amount, Percent, When } from "../../parts/figures";
@@ -21,6 +21,7 @@ const names: Record<Exclude<Segment["kind"], "key"> | Mark["kind"], string> = {
   others: "Keys without a share of their own",
   unattributed: "Used by no key",
   held: "Requests under way",
+  unallocated: "Nobody's share",
   threshold: "Shares count from here on",
   limit: "The limit",
 };
@@ -33,8 +34,8 @@ function describe(part: Segment | Mark, d: UsedDimension): string {
 
 /** "ann: share of 500 requests". */
 function describeShare(share: Segment, d: UsedDimension): string {
-  const name = share.kind === "key" ? share.id : names.others;
-  return `${name}: share of ${amount(share.amount, d.unit)}`;
+  if (share.kind === "unallocated") return `${names.unallocated}: ${amount(share.amount, d.unit)}`;
+  return `${share.kind === "key" ? share.id : names.others}: share of ${amount(share.amount, d.unit)}`;
 }
 
 /** How one dimension of a pool stands: a bar, and beside it in figures what the bar shows. */
@@ -70,6 +71,7 @@ export function DimensionUse({ dimension: d, hues, at }: Props) {
 /** What else is in the bar, in figures. */
 function Marks({ d }: { d: UsedDimension }) {
   const rest = unattributed(d);
+  const nobodys = unallocated(d);
   // Parts of keys are cut off below a millionth of a point: what that leaves is nobody's, and nobody's concern.
   const worth = compare(percentOf(rest, d.consumedTotal, 1) ?? 0, 0) > 0;
   return (
@@ -82,6 +84,11 @@ function Marks({ d }: { d: UsedDimension }) {
       {worth && (
         <li>
           <Glyph of="unattributed" /> {amount(rest, d.unit)} used by no key
+        </li>
+      )}
+      {compare(nobodys, 0) > 0 && (
+        <li>
+          <Glyph of="unallocated" /> {amount(nobodys, d.unit)} are nobody's share
         </li>
       )}
       {compare(d.heldTotal, 0) > 0 && (

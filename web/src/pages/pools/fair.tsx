@@ -3,7 +3,7 @@ import { fairness, robbed, type Use, uses } from "../../model/figures";
 import { Amount } from "../../parts/figures";
 import { amount, count } from "../../words/amount";
 import { keyName } from "../../words/keys";
-import { portion } from "../../words/percent";
+import { shareWords } from "../../words/percent";
 import { dimensionName } from "../../words/terms";
 import type { Said } from "../../words/verdict";
 import { Answer } from "./answer";
@@ -53,7 +53,7 @@ function UseRow({ of: use }: { of: Use }) {
         <strong>{keyName(key.apiKeyId)}</strong>
         <span class={tone === "good" ? "soft" : `${tone}-text`}>
           {tone === "bad" && "blocked at "}
-          {portion(key.consumed, key.fairShare, "its share")}
+          {shareWords(key, d.limit)}
         </span>
       </p>
       <ShareMeter of={key} tone={tone} />

@@ -6,7 +6,7 @@ import { Amount } from "../../parts/figures";
 import { useSession } from "../../state/session";
 import { count } from "../../words/amount";
 import { keyName } from "../../words/keys";
-import { portion } from "../../words/percent";
+import { shareWords } from "../../words/percent";
 import { dimensionName } from "../../words/terms";
 import { verdict } from "../../words/verdict";
 import { ShareMeter } from "./share";
@@ -63,7 +63,7 @@ function KeyRow({ of, d, hue, verdict: v }: { of: KeyUse; d: UsedDimension; hue:
       <span class="key-meter">
         <ShareMeter of={of} hue={hue} tone="quiet" />
       </span>
-      <span class={`key-share ${of.borrowing ? "warn-text" : "faint"}`}>{portion(of.consumed, of.fairShare, "its share", d.limit === null ? "limit not known" : "no share of its own")}</span>
+      <span class={`key-share ${of.borrowing ? "warn-text" : "faint"}`}>{shareWords(of, d.limit)}</span>
       {said && said.tone !== "good" && <span class={`key-said ${said.tone}-text`}>{said.text}</span>}
     </li>
   );
