@@ -11,7 +11,7 @@ import "./audit.css";
 const most = 80;
 
 /** Most answers are there sooner: what came and went within a second would only flicker. */
-const shownAfter = 2 * second;
+const shownAfter = second;
 
 interface Props {
   of: Audit<unknown>;

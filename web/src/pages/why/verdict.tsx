@@ -6,6 +6,7 @@ import { Notice } from "../../parts/notice";
 import { Tag } from "../../parts/tag";
 import { useSession } from "../../state/session";
 import { exactAmount } from "../../words/amount";
+import { keyName } from "../../words/keys";
 import { answered } from "../../words/reply";
 import { degradedReason, endsByItself, reasonLong } from "../../words/terms";
 import { units } from "../../words/units";
@@ -28,7 +29,7 @@ function where({ question, recorded, reply, rules }: Explanation): string {
 function headline(e: Explanation): string {
   const { apiKeyId, model, estimate } = e.question;
   const size = units.flatMap((unit) => (estimate?.[unit] === undefined ? [] : [exactAmount(estimate[unit], unit)])).join(" and ");
-  const said = [apiKeyId, happened(e), where(e), model && `with ${model}`].filter(Boolean).join(" ");
+  const said = [keyName(apiKeyId), happened(e), where(e), model && `with ${model}`].filter(Boolean).join(" ");
   return size ? `${said}, for ${size}` : said;
 }
 
@@ -88,10 +89,16 @@ function Ending({ of: e }: { of: Explanation }) {
   );
 }
 
+/** Who else may have room, of those who could be asked instead. */
+const elsewhere: Partial<Record<NonNullable<Explanation["reply"]["scope"]>, string>> = {
+  connection: "Other connections may have room.",
+  model: "Other models may have room.",
+};
+
 /** Where else it would have been allowed. */
 function Others({ of: { question, reply } }: { of: Explanation }) {
   const all = reply.alternatives ?? [];
-  if (all.length === 0) return null;
+  if (all.length === 0) return reply.scope && elsewhere[reply.scope] ? <p>{elsewhere[reply.scope]}</p> : null;
   const others = question.connectionId === undefined ? "It may use" : "It might have used";
   return <p>{`${others}: ${all.join(", ")}.`}</p>;
 }
