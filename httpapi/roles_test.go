@@ -257,3 +257,10 @@ func TestAnEmptyFileLetsNobodyIn(t *testing.T) {
 		}
 	}
 }
+
+// Where nobody has looked who it is, it is nobody.
+func TestWhoWasNotLookedAtIsNobody(t *testing.T) {
+	if err := everyRole.check(callerOf(requestOf("GET", "/"))); err == nil {
+		t.Error("it may call what needs a role")
+	}
+}

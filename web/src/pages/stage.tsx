@@ -40,7 +40,9 @@ export interface Stage {
   choose(option: string): Promise<void>;
 }
 
-/** Sets the stage before each test; read answers what the page only reads. */
+const answered = (read: unknown): Response => (read instanceof Response ? read : Response.json(read));
+
+/** Sets the stage before each test; read answers what the page only reads: with a document, or a Response. */
 export function pageStage(read: (path: string) => unknown): Stage {
   let root = document.body;
   let session: Session;
@@ -54,7 +56,7 @@ export function pageStage(read: (path: string) => unknown): Stage {
     sent = [];
     session = newSession((url, init) => {
       const path = url.replace("/api/quota/", "");
-      if (init.method === "GET") return new Promise((answer) => answer(Response.json(read(path))));
+      if (init.method === "GET") return new Promise((answer) => answer(answered(read(path))));
       const headers = init.headers as Record<string, string>;
       const said = { match: headers["If-Match"], actor: headers["X-Quota-Actor"], reason: headers["X-Quota-Reason"] };
       const of = { method: init.method ?? "", path, body: JSON.parse(String(init.body ?? "null")) as unknown, ...said };
