@@ -212,10 +212,10 @@ func (s *State) Waiting() (list []Waiting) {
 func (s *State) Credits(pool string) []int64 { return s.pools[pool].lane.credits }
 
 // Sizes are what counters take.
-type Sizes struct{ Places, Chunks, Indexed int }
+type Sizes struct{ Places, Chunks, Indexed, Room int }
 
 // Sizes returns how many places counters have had, how many chunks these take now,
-// and how many pairs are indexed.
+// how many pairs are indexed, and for how many the index has room.
 func (s *State) Sizes() (x Sizes) {
 	c := s.counters
 	count := func(n uint32, chunks int, there func(int) bool) {
@@ -229,7 +229,7 @@ func (s *State) Sizes() (x Sizes) {
 	count(c.pairs.n, len(c.pairs.chunks), func(i int) bool { return c.pairs.chunks[i] != nil })
 	count(c.series.n, len(c.series.chunks), func(i int) bool { return c.series.chunks[i] != nil })
 	count(c.models.n, len(c.models.chunks), func(i int) bool { return c.models.chunks[i] != nil })
-	x.Indexed = len(c.byKey)
+	x.Indexed, x.Room = len(c.byKey), c.most
 	return x
 }
 

@@ -179,6 +179,42 @@ func TestPlacesAreUsedAgain(t *testing.T) {
 	}
 }
 
+// TestTheIndexGetsSmaller when more than half of it is gone, of the most that it had since
+// it was made; before that it would be copied for nothing.
+func TestTheIndexGetsSmaller(t *testing.T) {
+	const keys = 1_000
+	store := memstore.New()
+	s := idleWorld(t, store, keys)
+	now := int64(start)
+	// later drops what is idle of all but so many keys, and returns what is left.
+	later := func(used int) projector.Sizes {
+		now += 91 * day
+		for i := range used {
+			seq, _ := s.At()
+			fold(t, s, []events.Message{usageOf(seq+1, now, fmt.Sprintf("k%d", i))}, 1)
+		}
+		pass(t, s, now)
+		cut(t, s, store)
+		collect(s)
+		if got := len(s.KeysOf("c")); got != used {
+			t.Errorf("%d keys on the connection, want %d", got, used)
+		}
+		return s.Sizes()
+	}
+	all := s.Sizes().Indexed
+	for _, c := range []struct{ used, room int }{{keys, all + 2}, {600, all + 2}, {100, 0}, {300, 0}, {160, -1}} {
+		x := later(c.used)
+		switch {
+		case c.room > 0 && x.Room != c.room:
+			t.Errorf("of %d keys: %+v, want room for %d", c.used, x, c.room)
+		case c.room == 0 && x.Room != x.Indexed: // made anew, or grown since
+			t.Errorf("of %d keys: %+v, want room for those", c.used, x)
+		case c.room < 0 && x.Room <= x.Indexed:
+			t.Errorf("of %d keys: %+v, want the room of more", c.used, x)
+		}
+	}
+}
+
 // TestAChainLosesItsMiddle: those before and behind it stay, whichever goes.
 func TestAChainLosesItsMiddle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

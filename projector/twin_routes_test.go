@@ -3,15 +3,11 @@ package projector_test
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/projector"
-	"github.com/quotashare/quotashare/projector/memstore"
 	"github.com/quotashare/quotashare/quota"
 )
 
@@ -185,6 +181,7 @@ func (w *routesTwin) want(e *events.Event) {
 	case slices.Contains(of, before) && w.open(&x, w.conn(before)):
 		w.hold(&x, of, c)
 	case e.MaxWaitMs > 0 && c.pool != "" && w.queues[c.pool].claimed(e.APIKeyID, c.id, w.came+1) != nil:
+		w.seen["behind"]++
 		w.wait(e, x, c.pool)
 	default:
 		w.hold(&x, of, c)
@@ -342,6 +339,10 @@ func (w *routesTwin) unclaimed(q *twinQueue, x *twinWaiter, of []string) (*twinC
 		if y == nil {
 			return c, of
 		}
+		w.seen["claimed"]++
+		if !own {
+			w.seen["claimed elsewhere"]++
+		}
 		of = slices.DeleteFunc(of, func(id string) bool {
 			alike := y.model == x.model && (own || w.conn(id).pool == c.pool)
 			return id == c.id || alike && slices.Contains(y.of, id)
@@ -368,128 +369,4 @@ func (w *routesTwin) visit(q *twinQueue, pool string) {
 	left := k.saved - x.cost
 	q.drop(k, i)
 	k.saved = left
-}
-
-// TestRoutesEqualTheirDumbTwin: who holds what, who waits in which order, and what the
-// connections owe each other.
-func TestRoutesEqualTheirDumbTwin(t *testing.T) {
-	seen := map[string]int{}
-	rapid.Check(t, func(t *rapid.T) {
-		w := &routesTwin{
-			T: t, s: projector.NewState(memstore.New()), now: start, seen: seen, queues: map[string]*twinQueue{"p": {}, "q": {}},
-			holds: map[requestName]twinHold{}, tokens: map[requestName]int64{}, settled: map[requestName]int64{},
-		}
-		w.pool("p", "c1", "c2", "c3")
-		w.pool("q", "c4")
-		for range rapid.IntRange(100, 200).Draw(t, "steps") {
-			w.step()
-			w.compare()
-		}
-	})
-	for _, want := range []string{"waits", "granted", "timed out", "left", "refused", "not the first", "elsewhere"} {
-		if seen[want] == 0 {
-			t.Errorf("%d times %s, of %v", seen[want], want, seen)
-		}
-	}
-}
-
-func (w *routesTwin) pool(id string, connections ...string) {
-	list, caps := "", ""
-	if id == "q" {
-		caps = `,"caps":[{"unit":"tokens","window":"hourly","value":5000}]`
-	}
-	for _, c := range connections {
-		x := &twinConn{id: c, pool: id, weight: rapid.Int64Range(1, 4).Draw(w.T, "weight"), most: rapid.SampledFrom([]int64{1, 1, 2}).Draw(w.T, "most")}
-		w.conns = append(w.conns, x)
-		list += fmt.Sprintf(`,{"connectionId":%q,"weight":%d,"maxConcurrent":%d}`, c, x.weight, x.most)
-	}
-	w.publish("quota.config.pool."+id, fmt.Sprintf(`{"id":%q,"name":"n","provider":"custom","connections":[%s],"allocations":[{"apiKeyId":"alice","weight":30%s},{"apiKeyId":"bob","weight":2}]}`,
-		id, list[1:], caps))
-}
-
-func (w *routesTwin) publish(subject, body string) {
-	w.seq++
-	m := events.Message{Subject: subject, Seq: w.seq, Time: w.now, Data: []byte(body)}
-	if strings.HasPrefix(subject, events.ConfigPrefix) {
-		m.Header = map[string][]string{"Quota-Config": {"put"}}
-	}
-	fold(w.T, w.s, []events.Message{m}, 1)
-	if n := w.s.Counts().Rejected; n > 0 {
-		w.Fatalf("%s is rejected: %s", subject, body)
-	}
-}
-
-func (w *routesTwin) step() {
-	w.now += rapid.SampledFrom([]int64{0, 0, 1, 1_000, 30_000}).Draw(w.T, "gap")
-	for name, h := range w.holds {
-		if h.end <= w.now {
-			delete(w.holds, name)
-		}
-	}
-	w.serve()
-	name := requestName{rapid.SampledFrom([]string{"alice", "alice", "bob", "carol"}).Draw(w.T, "key"), manyRequests.Draw(w.T, "request")}
-	switch 24 - rapid.IntRange(0, 24).Draw(w.T, "what") { // small numbers are drawn more often
-	case 0:
-		w.publish("quota.due", "{}")
-	case 1, 2, 4, 5, 6, 7:
-		w.publish("quota.release", fmt.Sprintf(`{"apiKeyId":%q,"requestId":%q}`, name.key, name.request))
-		w.leave(name)
-		delete(w.holds, name)
-	case 3:
-		w.publish("quota.consumption", fmt.Sprintf(`{"apiKeyId":%q,"requestId":%q,"connectionId":"c1"}`, name.key, name.request))
-		w.leave(name)
-		delete(w.holds, name)
-		if at, known := w.settled[name]; !known || w.now-at >= 3_600_000 {
-			w.settled[name] = w.now
-		}
-	default:
-		e := routedHold(w.T, w.seq, 0)
-		e.APIKeyID, e.RequestID = name.key, name.request
-		e.MaxWaitMs = rapid.SampledFrom([]int64{0, 1_000, 3_600_000, 3_600_000}).Draw(w.T, "wait")
-		switch of := rapid.IntRange(0, 9).Draw(w.T, "of one"); {
-		case of == 0:
-			e.ConnectionID, e.Pool, e.Candidates = rapid.SampledFrom([]string{"c1", "c4", "c9"}).Draw(w.T, "conn"), "", nil
-		case of < 5: // another want than those of its key, mostly
-			e.ConnectionID, e.Pool = "", ""
-			e.Candidates = []events.Candidate{{ConnectionID: rapid.SampledFrom([]string{"c1", "c2", "c3", "c4"}).Draw(w.T, "conn")}}
-		}
-		w.publish("quota.hold", string(events.AppendJSON(nil, &e)))
-		w.want(&e)
-	}
-	w.serve()
-}
-
-func (w *routesTwin) compare() {
-	holds := map[[16]byte]twinHold{}
-	for name, h := range w.holds {
-		holds[projector.RequestOf(name.key, name.request)] = h
-	}
-	got := map[[16]byte]twinHold{}
-	for name, h := range w.s.OpenHolds() {
-		got[name] = twinHold{h.Connection, h.End}
-	}
-	if d := cmp.Diff(holds, got, cmp.AllowUnexported(twinHold{})); d != "" {
-		w.Fatalf("holds (-twin +state):\n%s", d)
-	}
-	var waits, waiting [][16]byte
-	for _, pool := range []string{"p", "q"} {
-		for _, k := range w.queues[pool].keys {
-			for _, x := range k.waiting {
-				waits = append(waits, projector.RequestOf(x.key, x.request))
-			}
-		}
-	}
-	for _, x := range w.s.Waiting() {
-		waiting = append(waiting, x.Request)
-	}
-	if d := cmp.Diff(waits, waiting); d != "" {
-		w.Fatalf("who waits (-twin +state):\n%s", d)
-	}
-	var credits []int64
-	for _, c := range w.conns {
-		credits = append(credits, c.credit)
-	}
-	if d := cmp.Diff(credits, append(slices.Clone(w.s.Credits("p")), w.s.Credits("q")...)); d != "" {
-		w.Fatalf("credits (-twin +state):\n%s", d)
-	}
 }
