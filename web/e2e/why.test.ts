@@ -85,7 +85,7 @@ test("a pool can be asked, for a request of a certain size", () =>
   on.visit("#/why?key=search-service", { expected: /400/ }, async (page) => {
     await page.getByLabel("or a whole pool").selectOption("Kimi for the team");
     await heading(page, "search-service would be allowed in the pool Kimi for the team");
-    await page.getByText("It may use: kimi-berlin, kimi-lisbon.").waitFor();
+    await page.getByText("Allowed on: kimi-berlin, kimi-lisbon.").waitFor();
     await page.getByText("For a request of a certain size").click();
     await page.getByLabel("Requests", { exact: true }).fill("2000");
     await page.keyboard.press("Enter");

@@ -38,8 +38,9 @@ const lengthNames: Record<string, string> = { hour: "1 h", "6h": "6 h", day: "1 
 export function Timeline({ of, at, now, since, round, onMoment, onNow }: Props) {
   const [chosen, setChosen] = useState("");
   const lengths = lengthsOf(since, now);
-  const length = chosen in lengths ? chosen : lengthFor(at, now, since);
-  const stretch = stretchOf(at, now, lengths[length] ?? now, since);
+  const there = Math.max(at, since ?? at); // an address may name what is not kept any more
+  const length = chosen in lengths ? chosen : lengthFor(there, now, since);
+  const stretch = stretchOf(there, now, lengths[length] ?? now, since);
   const recorded = useRecorded(of, stretch);
   const rows = recorded?.decisions ?? [];
   const { before, behind } = neighbours(rows, at);
@@ -47,12 +48,14 @@ export function Timeline({ of, at, now, since, round, onMoment, onNow }: Props) 
     <div class="timeline">
       <div class="timeline-head">
         <MomentField key={round} at={at} now={now} since={since} onMoment={onMoment} />
-        <Choice
-          label="How far the slider reaches"
-          value={length}
-          options={Object.entries(lengths).map(([name, ms]) => ({ value: name, text: lengthNames[name] ?? name, title: name === whole ? `All that can be explained: ${duration(ms)}` : duration(ms) }))}
-          onChange={setChosen}
-        />
+        {Object.keys(lengths).length > 1 && (
+          <Choice
+            label="How far the slider reaches"
+            value={length}
+            options={Object.entries(lengths).map(([name, ms]) => ({ value: name, text: lengthNames[name] ?? name, title: name === whole ? `All that can be explained: ${duration(ms)}` : duration(ms) }))}
+            onChange={setChosen}
+          />
+        )}
         <div class="timeline-steps">
           <Button disabled={!before} onClick={() => before && onMoment(instant(before.time))}>
             Earlier answer
@@ -63,11 +66,11 @@ export function Timeline({ of, at, now, since, round, onMoment, onNow }: Props) 
           <Button onClick={onNow}>Now</Button>
         </div>
       </div>
-      <Slider stretch={stretch} at={at} now={now} onMoment={onMoment} />
+      <Slider stretch={stretch} at={there} now={now} onMoment={onMoment} />
       <Recorded cells={cells(rows, stretch, cellCount)} />
       <div class="timeline-ends faint">
         <span title={fullInstant(stretch.from)}>{stretch.from === since ? `${moment(stretch.from, now)}, where the history begins` : moment(stretch.from, now)}</span>
-        <span>{recorded && rowsSaid(recorded, of.apiKeyId)}</span>
+        <span class="timeline-said">{recorded && rowsSaid(recorded, of.apiKeyId)}</span>
         <span title={fullInstant(stretch.to)}>{stretch.to === now ? "now" : moment(stretch.to, now)}</span>
       </div>
     </div>

@@ -99,8 +99,8 @@ const elsewhere: Partial<Record<NonNullable<Explanation["reply"]["scope"]>, stri
 function Others({ of: { question, reply } }: { of: Explanation }) {
   const all = reply.alternatives ?? [];
   if (all.length === 0) return reply.scope && elsewhere[reply.scope] ? <p>{elsewhere[reply.scope]}</p> : null;
-  const others = question.connectionId === undefined ? "It may use" : "It might have used";
-  return <p>{`${others}: ${all.join(", ")}.`}</p>;
+  const also = question.connectionId !== undefined && reply.decision === "allow";
+  return <p>{`${also ? "Also allowed on" : "Allowed on"}: ${all.join(", ")}.`}</p>;
 }
 
 function Recorded({ of: { recorded, differs } }: { of: Explanation }) {

@@ -162,6 +162,24 @@ test("the slider asks when it rests, once", async () => {
   expect(location.hash).toBe(`#/why?key=ann&connection=kimi-1&at=${to}`);
 });
 
+test("where else the key may go, and who else has room, is told", async () => {
+  const { reply } = explained;
+  const told = async (change: Partial<typeof reply>): Promise<string> => {
+    act(() => render(null, root));
+    session = newSession((url) => Promise.resolve(Response.json(url.includes("/explain") ? { ...explained, reply: { ...reply, ...change } } : answer(new URL(url, "http://engine")))));
+    session.store.now.value = Date.parse("2026-09-21T15:00:00Z");
+    await draw({ key: "ann", connection: "kimi-1" });
+    await settle(60_000);
+    return text();
+  };
+  expect(await told({ decision: "allow", reason: "ok", alternatives: ["kimi-2", "kimi-3"] })).toContain("Also allowed on: kimi-2, kimi-3.");
+  expect(await told({ alternatives: ["kimi-2"] })).toContain("Allowed on: kimi-2.");
+  expect(await told({ reason: "global-saturated", scope: "connection" })).toContain("Other connections may have room.");
+  expect(await told({ reason: "model-cap", scope: "model" })).toContain("Other models may have room.");
+  expect(await told({ retryAt: "2026-09-21T14:20:00.000Z" })).toContain("Until 14:20:00, if nobody uses anything more: by then so much");
+  expect(await told({ reason: "suspended" })).toContain("It does not end by itself.");
+});
+
 test("a pool, and a request of a size, are asked about as they are", async () => {
   await draw({ key: "ann", pool: "team", tokens: "800", usd: "0.1" });
   expect(explains()).toEqual(["?apiKeyId=ann&pool=team&at=2026-09-21T15:00:00.000Z&top=10&estimate.tokens=800&estimate.usd=0.1"]);
