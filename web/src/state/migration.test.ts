@@ -5,6 +5,7 @@ import { newSession } from "./session";
 
 const old = [{ id: "a", connectionId: "k-1", name: "A", provider: "kimi", allocations: [{ apiKeyId: "ann", weight: 50, capValue: 100, capUnit: "requests", policy: "hard" }] }];
 const text = JSON.stringify(old);
+const both = JSON.stringify([...old, { id: "b" }]);
 
 type Answer = () => Response | Error;
 
@@ -123,15 +124,15 @@ test("a page that was closed before anything arrived leaves it for the next one"
 });
 
 test.each([
-  ["never sent", [{ id: "a" }], undefined],
-  ["sent as another list", [{ id: "a" }], "[]"],
-  ["sent, and only some of it there", [{ id: "b" }], text],
+  ["never sent", [{ id: "a" }, { id: "b" }], undefined],
+  ["sent as another list", [{ id: "a" }, { id: "b" }], text],
+  ["sent, and only some of it there", [{ id: "a" }], both],
 ])("a list that was %s stays kept", async (_, pools, sent) => {
-  const { engine, places, opened } = stage(text, taken);
+  const { engine, places, opened } = stage(both, taken);
   if (sent !== undefined) places.set(sentPlace, sent);
   engine.pools = pools;
   await opened();
-  expect([engine.sent, places.get(legacyPlace)]).toEqual([[], text]);
+  expect([engine.sent, places.get(legacyPlace)]).toEqual([[], both]);
 });
 
 test.each([[null], [""], ["[]"]])("%j is nothing to bring", async (kept) => {

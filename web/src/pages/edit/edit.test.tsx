@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { act } from "preact/test-utils";
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { Pool } from "../../api/types";
 import { pageStage, refused } from "../stage";
 import { EditPage } from ".";
@@ -14,9 +14,13 @@ const team: Pool = {
 const catalogue = [{ provider: "kimi", aliases: [], dimensions: [{ unit: "requests", window: "hourly", limit: 1500 }] }];
 const effects = { dryRun: true, blocked: [], freed: [] };
 
+/** The pool as the list of all has it. */
+let listed = team;
+beforeEach(() => void (listed = team));
+
 const stage = pageStage((path) => {
   if (path.startsWith("pools/")) return { pool: team };
-  if (path.startsWith("pools")) return { pools: [team], total: 1 };
+  if (path.startsWith("pools")) return { pools: [listed], total: 1 };
   if (path.startsWith("plans")) return { plans: [], total: 0, catalogue };
   return { keys: [], connections: [], total: 0 };
 });
@@ -93,6 +97,15 @@ test("a lost race is shown as such, and one goes on with what both changed", asy
   expect([stage.control("Name").value, stage.control("Weight").value]).toEqual(["Mine", "30"]);
   await stage.press("Save the pool");
   expect(stage.sent.at(-1)).toMatchObject({ path: "pools/team", match: '"9"', body: { name: "Mine" } });
+});
+
+test("a lost race that the stream did not tell of is found out", async () => {
+  await open("team");
+  await stage.type("Name", "Mine");
+  stage.answer(() => refused(412, "lost-race", "somebody else changed the document first"));
+  listed = { ...team, revision: 9, mode: "off" };
+  await stage.press("Save the pool");
+  expect(stage.text()).toContain("They changed its mode.");
 });
 
 test("of what both changed mine goes into the form, or all of theirs", async () => {

@@ -76,7 +76,7 @@ test("what somebody else makes of the plan is shown at once where nothing was ty
 
 test("a change of somebody else is said while one types, and both can hold", async () => {
   await stage.open(<PlansPage id="k-2" query={{}} />);
-  stage.answer(() => ({ body: { ...effects, plan: byHand } }));
+  stage.answer((of) => (of.match === '"4"' ? refused(412, "lost-race", "somebody else was first") : { body: { ...effects, plan: byHand } }));
   await stage.press("Add a limit");
   await stage.type("At most", "1,000", 1);
   plans = [asSold, { ...byHand, revision: 9, dimensions: [{ unit: "usd", window: "daily", limit: 5 }], actor: "tomasz", reason: "cheaper" }];
@@ -85,6 +85,8 @@ test("a change of somebody else is said while one types, and both can hold", asy
   expect(stage.text()).toContain("tomasz changed this plan meanwhile");
   expect(stage.text()).toContain("They changed US dollars per day. Why: cheaper.");
   expect(stage.text()).toContain("You changed requests per hour. The two go together.");
+  await stage.press("Save the plan"); // nobody said yet what is to hold
+  expect(stage.sent.at(-1)).toMatchObject({ method: "PUT", match: '"4"' });
   await stage.press("Go on with both");
   expect(stage.text()).not.toContain("meanwhile");
   await stage.press("Save the plan");

@@ -109,9 +109,10 @@ test("the form is empty when it was saved, and says who and why", async () => {
     return { body: { ...effects, settings } };
   });
   await stage.type(threshold, "0.9");
+  await stage.type("Your name", "nina");
   await stage.type("Why", "quiet week");
   await stage.press("Save the settings");
-  expect(stage.sent.at(-1)).toMatchObject({ match: '"3"', reason: "quiet week" });
+  expect(stage.sent.at(-1)).toMatchObject({ match: '"3"', actor: "nina", reason: "quiet week" });
   expect([stage.control(threshold).value, stage.control("Why").value, stage.text().includes("0.9 (90 % of the limit)")]).toEqual(["", "", true]);
   expect(stage.text()).not.toContain("meanwhile");
 });
