@@ -50,7 +50,7 @@ function Line({ of: line, e, onMore }: { of: ExplainedLine; e: Explanation; onMo
           {onMore && <Button onClick={onMore}>Show more events</Button>}
         </p>
       )}
-      <ByKey of={line} asking={e.question.apiKeyId} />
+      <ByKey of={line} e={e} />
     </section>
   );
 }
@@ -98,19 +98,34 @@ function columns({ unit }: ExplainedLine): readonly Column<ExplainedEvent>[] {
   ];
 }
 
-/** What everybody used of the same, the most first. */
-function ByKey({ of: line, asking }: { of: ExplainedLine; asking: string }) {
+/** What everybody used of the same, the most first, and what that is together. */
+function ByKey({ of: line, e }: { of: ExplainedLine; e: Explanation }) {
   if (line.keys.length === 0) return null;
+  const d = line.model === undefined ? e.reply.dimensions?.find(({ unit, window }) => unit === line.unit && window === line.window) : undefined;
+  // Of several connections only what the serving one says is known here.
+  const nobodys = e.rules.plans.length === 1 ? d?.unattributed : undefined;
   return (
     <>
-      <h4 class="by-key-title">Who used how much</h4>
+      <h4 class="by-key-title">Who used how much, the most first</h4>
       <dl class="by-key">
         {line.keys.map((key) => (
-          <div key={key.apiKeyId} class={key.apiKeyId === asking ? "asking" : undefined}>
+          <div key={key.apiKeyId} class={key.apiKeyId === e.question.apiKeyId ? "asking" : undefined}>
             <dt>{key.apiKeyId}</dt>
             <dd>{exactAmount(key.consumed, line.unit)}</dd>
           </div>
         ))}
+        {nobodys !== undefined && compare(nobodys, 0) > 0 && (
+          <div>
+            <dt class="soft">no key: the provider counts more than was sent</dt>
+            <dd>{exactAmount(nobodys, line.unit)}</dd>
+          </div>
+        )}
+        {d && (
+          <div>
+            <dt class="soft">all together</dt>
+            <dd>{exactAmount(d.consumedTotal, line.unit)}</dd>
+          </div>
+        )}
       </dl>
     </>
   );

@@ -141,8 +141,24 @@ test("events, what of them is missing, and who changed the rules", async () => {
   expect(text()).toContain("12 events found, which together count 700 requests");
   expect(text()).toContain("The log does not have the events of 4 requests any more");
   expect(text()).toContain("nina: a fifth is enough");
+  expect(text()).toContain("Who used how much, the most firstann704 requestsall together1,971 requests");
   await press("Show more events");
   expect(explains().at(-1)).toBe("?decisionId=d-1&top=1000");
+});
+
+test("points that no key caused are told of the one connection whose provider counted them", async () => {
+  const d = explained.reply.dimensions![1]!;
+  const of = (plans: number) => ({
+    ...explained, rules: { ...explained.rules, plans: Array.from({ length: plans }, (_, i) => ({ connectionId: `c-${i}`, provider: "x", poolId: "team", dimensions: [], source: "none", revision: 0, warnings: [] })) },
+    reply: { ...explained.reply, dimensions: [{ ...d, unattributed: 41.5 }] },
+  });
+  for (const [plans, told] of [[1, true], [2, false]] as const) {
+    act(() => render(null, root));
+    session = newSession((url) => Promise.resolve(Response.json(url.includes("/explain") ? of(plans) : answer(new URL(url, "http://engine")))));
+    await draw({ key: "ann", connection: "kimi-1" });
+    await settle(60_000);
+    expect(text().includes("no key: the provider counts more than was sent41.5 requests")).toBe(told);
+  }
 });
 
 test("the slider asks when it rests, once", async () => {
