@@ -40,7 +40,7 @@ const again = 2_000;
 export function newSession(fetch: Fetch, reload: () => void = () => undefined): Session {
   const asking: Fetch = async (url, init) => {
     const response = await fetch(url, init);
-    if (response.status === 401 && !url.endsWith("/session")) who.lost();
+    if (response.status === 401) who.lost();
     return response;
   };
   const api = newApi(asking);
