@@ -278,6 +278,13 @@ func TestNothingIsDroppedUnderAList(t *testing.T) {
 	}
 }
 
+// tooOld reports whether a question about a time cannot be answered.
+func tooOld(s *projector.State, at int64) bool {
+	var a [1]projector.Asked
+	s.Gather([]questions.Question{{APIKeyID: "k", ConnectionID: "c", At: at}}, 0, a[:])
+	return a[0].HeldLater || a[0].Facts.Later(at)
+}
+
 // TestAQuestionAboutWhatIsGone cannot be answered, also after a restart; one about
 // later can.
 func TestAQuestionAboutWhatIsGone(t *testing.T) {
@@ -290,18 +297,13 @@ func TestAQuestionAboutWhatIsGone(t *testing.T) {
 	cut(t, s, store)
 	pass(t, s, start+91*day)
 	gone := (start/quota.Monthly.Millis() + 2) * quota.Monthly.Millis()
-	tooOld := func(at int64) bool {
-		var a [1]projector.Asked
-		s.Gather([]questions.Question{{APIKeyID: "k", ConnectionID: "c", At: at}}, 0, a[:])
-		return a[0].HeldLater || a[0].Facts.Later(at)
-	}
-	if tooOld(start) {
+	if tooOld(s, start) {
 		t.Error("nothing is collected yet")
 	}
 	collect(s)
 	for range 2 {
-		if !tooOld(gone-1) || tooOld(gone) {
-			t.Errorf("before %d it cannot be answered: %v, and then %v", gone, tooOld(gone-1), tooOld(gone))
+		if !tooOld(s, gone-1) || tooOld(s, gone) {
+			t.Errorf("before %d it cannot be answered: %v, and then %v", gone, tooOld(s, gone-1), tooOld(s, gone))
 		}
 		cut(t, s, store)
 		s = load(t, store)
