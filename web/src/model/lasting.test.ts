@@ -15,6 +15,9 @@ const signal = (change: Partial<Signal>): Signal => ({
 describe("a window of an account", () => {
   test.each<[string, Partial<Signal>, object]>([
     ["lasts just so", {}, { kind: "lasts" }],
+    ["is too near to say", { usedPercent: 50.5 }, { kind: "just" }],
+    ["is short by more than was rounded", { usedPercent: 50.6 }, { kind: "short", at: noon - 150 * 60_000 + Math.floor(150 * 60_000 / 0.506) }],
+    ["is used by less than is rounded", { usedPercent: 0.4, observedAt: at(-144) }, { kind: "lasts" }],
     ["is short", { usedPercent: 60 }, { kind: "short", at: noon + 100 * 60_000 }],
     ["is gone", { usedPercent: 100 }, { kind: "gone" }],
     ["is more than gone", { usedPercent: "132.5" }, { kind: "gone" }],

@@ -22,6 +22,8 @@ export type Outcome =
   /** It will be used up at that instant, in epoch milliseconds, before it starts anew. */
   | { readonly kind: "short"; readonly at: number }
   | { readonly kind: "lasts" }
+  /** It is too near to its pace to say, for providers tell whole percents. */
+  | { readonly kind: "just" }
   /** Too little of it is over to say. */
   | { readonly kind: "early" };
 
@@ -45,6 +47,9 @@ export interface Lasting {
 /** Below this part of a window one burst looks like a habit. */
 const early = 0.02;
 
+/** How much of a percent may have been rounded up. */
+const rounded = 0.5;
+
 /**
  * Extends the average pace since the window began: used / (observed − start).
  * The pace of the last minutes would answer another question, whether it lasts if
@@ -55,8 +60,10 @@ function outcome(used: Amount, start: number, observed: number, reset: number): 
   if (compare(used, 0) <= 0) return { kind: "lasts" };
   const over = observed - start;
   if (over < early * (reset - start)) return { kind: "early" };
-  const at = start + Math.floor((over * 100) / roughly(used));
-  return at < reset ? { kind: "short", at } : { kind: "lasts" };
+  const endOf = (percent: number): number => start + Math.floor((over * 100) / percent);
+  const at = endOf(roughly(used));
+  if (at >= reset) return { kind: "lasts" };
+  return endOf(roughly(used) - rounded) < reset ? { kind: "short", at } : { kind: "just" };
 }
 
 /** null where there is nothing to say: no reading that stands, or a window without an end. */

@@ -13,6 +13,7 @@ test.each<[Outcome, string]>([
   [{ kind: "short", at: now + 2_400_000 }, "warn: Runs out in 40 min (14:40)"],
   [{ kind: "short", at: now }, "warn: May be used up already, until 16:15"],
   [{ kind: "lasts" }, "good: Lasts until 16:15"],
+  [{ kind: "just" }, "warn: Just about lasts until 16:15"],
   [{ kind: "early" }, "quiet: Too early to say, starts anew 16:15"],
 ])("%o", (outcome, want) => expect(plain(outcomeWords(outcome, "2026-09-21T16:15:00.000Z", now, "UTC"))).toBe(want));
 

@@ -18,6 +18,8 @@ export function outcomeWords(outcome: Outcome, resetAt: string, now: number, zon
       return { tone: "warn", text: `Runs out ${until(outcome.at, now, zone)}` };
     case "lasts":
       return { tone: "good", text: `Lasts until ${reset}` };
+    case "just":
+      return { tone: "warn", text: `Just about lasts until ${reset}` };
     case "early":
       return { tone: "quiet", text: `Too early to say, starts anew ${reset}` };
   }

@@ -67,6 +67,12 @@ test("nothing is known", () => {
   expect(answers()).toEqual(["Nobody.", "Nobody can say: no limit is known.", "Nobody has used anything that has a limit."]);
 });
 
+test("without a rate nothing is promised", () => {
+  draw();
+  tell([], [use("ann", 40)], []);
+  expect(answers()[1]).toBe("Nobody can say: too little was used in the last hour.");
+});
+
 test("all is not well, and each answer says so by itself", () => {
   draw();
   tell(
@@ -88,7 +94,7 @@ test("all is not well, and each answer says so by itself", () => {
 test("who borrows while there is room is fair, and who is blocked below its share is not", () => {
   draw();
   tell([], [use("ann", 66, true), use("bob", 14)], [account(80)], { mode: "generous", burnRate: { perSecond: "0.02", timeToExhaustionMs: 1_000_000 } });
-  expect(answers().slice(1)).toEqual(["No: 1 account runs out before the reset.", "Yes: 1 key borrows what others leave."]);
+  expect(answers().slice(1)).toEqual(["No: 1 account window runs out before the reset.", "Yes: 1 key borrows what others leave."]);
   expect(rows(1)[1]).toBe("Team, requests per hourLasts at this rate80 % of the limit, on the way to 72 % of it");
   tell([verdict("bob", { decision: "block", reason: "global-saturated" })], [use("ann", 66, true), use("bob", 34)], [], { consumedTotal: 100 });
   expect(answers()[2]).toBe("No: 1 key is blocked below its share. Shares count there now.");

@@ -43,6 +43,7 @@ function saidOf(rows: readonly Limit[]): { said: Said; note?: string } {
   if (ending) return { said: { tone: "warn", text: `No: ${ending}.` } };
   if (rows.length === 0) return { said: { tone: "quiet", text: "Nobody can say: no limit is known." } };
   const accounts = rows.some((row) => row.kind === "account");
+  if (rows.every((row) => row.of.outcome.kind === "no-data")) return { said: { tone: "quiet", text: "Nobody can say: too little was used in the last hour." } };
   return { said: { tone: "good", text: accounts ? "Yes: every account lasts until its reset." : "Yes: at this rate no limit is reached." } };
 }
 
@@ -51,7 +52,7 @@ function endingWords(rows: readonly Limit[]): string {
   const early = rows.filter((row) => row.kind === "account").length;
   const fast = rows.length - early;
   const parts = [
-    early > 0 && `${count(early, "account runs", "accounts run")} out before the reset`,
+    early > 0 && `${count(early, "account window runs", "account windows run")} out before the reset`,
     fast > 0 && `${count(fast, "limit runs", "limits run")} out at this rate`,
   ];
   return parts.filter((part) => part !== false).join(", ");
