@@ -40,6 +40,8 @@ const amounts: Row[] = [
   [1.5, "requests", "1.5 requests"],
   [1240000, "tokens", "1,240,000 tokens"],
   [1, "percent", "1 point"],
+  ["1.04", "percent", "1 point"],
+  ["0.4", "tokens", "under 1 token"],
   [12.5, "percent", "12.5 points"],
   [1, "usd", "$1.00"],
   [null, "usd", "not known"],

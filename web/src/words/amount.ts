@@ -36,12 +36,12 @@ export function figure(amount: Amount | null, unit: Unit): string {
 
 /** The amount with the word of its unit: "1 request", "1,240 tokens", "$3.20", "12.5 points". */
 export function amount(a: Amount | null, unit: Unit): string {
-  return a === null ? notKnown : `${figure(a, unit)}${word(a, unit)}`;
+  return a === null ? notKnown : withWord(figure(a, unit), unit);
 }
 
 /** As amount, with every digit. */
 export function exactAmount(a: Amount | null, unit: Unit): string {
-  return a === null ? notKnown : `${exactly(a, unit)}${word(a, unit)}`;
+  return a === null ? notKnown : withWord(exactly(a, unit), unit);
 }
 
 const nouns: Record<Unit, [one: string, many: string]> = {
@@ -51,9 +51,10 @@ const nouns: Record<Unit, [one: string, many: string]> = {
   percent: ["point", "points"],
 };
 
-function word(a: Amount, unit: Unit): string {
-  const noun = nouns[unit][compare(a, 1) === 0 ? 0 : 1];
-  return noun && `${nbsp}${noun}`;
+/** The noun is of the figure that is read: 1.04 points are "1 point", and half a token is "under 1 token". */
+function withWord(text: string, unit: Unit): string {
+  const noun = nouns[unit][text.split(nbsp).at(-1) === "1" ? 0 : 1];
+  return noun ? text + nbsp + noun : text;
 }
 
 const steps: readonly (readonly [zeros: number, letter: string])[] = [
