@@ -45,8 +45,10 @@ func TestASnapshotThatIsRemovedMeanwhile(t *testing.T) {
 func TestSnapshotsOfOtherRulesAreNotThere(t *testing.T) {
 	dir, broker, all := both(t)
 	for _, h := range []snapshots.Header{
-		{Seq: 30, Rules: projector.RulesVersion}, {Seq: 20, Rules: projector.RulesVersion + 1},
-		{Seq: 10, Rules: projector.RulesVersion}, {Seq: 40, Rules: projector.RulesVersion - 1},
+		{Seq: 30, Rules: projector.RulesVersion},
+		{Seq: 20, Rules: projector.RulesVersion + 1},
+		{Seq: 10, Rules: projector.RulesVersion},
+		{Seq: 40, Rules: projector.RulesVersion - 1},
 	} {
 		if _, err := dir.Save(h, func(func(key, value []byte) error) error { return nil }); err != nil {
 			t.Fatal(err)
