@@ -1,5 +1,7 @@
 /** An engine that other machines reach, and that asks for tokens with roles. */
 import { mkdtempSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BrowserContext, Page } from "playwright-core";
@@ -164,6 +166,40 @@ describe("roles", () => {
       await on.picture(page, "login-read-narrow");
     }));
 });
+
+/** A page of somebody else's, on another port of the engine's own host: to a browser it is of the same site, and gets its cookies. */
+async function neighbour(onCookie: (cookie: string) => void): Promise<Server> {
+  const server = createServer((request, response) => {
+    onCookie(request.headers.cookie ?? "");
+    response.setHeader("Content-Type", "text/html").end("<title>x</title>");
+  }).listen(0, host);
+  await new Promise((resolve) => server.once("listening", resolve));
+  return server;
+}
+
+test("a page on another port uses nobody's session", () =>
+  on.visit("", { expected: plain }, async (page) => {
+    await login(page, admin);
+    await heading(page, "Pools");
+    let seen = "";
+    const server = await neighbour((cookie) => void (seen += cookie));
+    const before = await snapshots();
+    const other = await page.context().newPage();
+    await other.goto(`http://${host}:${(server.address() as AddressInfo).port}/`);
+    const sent = other.waitForResponse(/api.quota.snapshots/);
+    await other.evaluate((engine) => fetch(`${engine}/api/quota/snapshots`, { method: "POST", mode: "no-cors", credentials: "include" }), on.engine.url);
+    const answer = await sent;
+    expect(seen).toContain("quotashare-"); // else the browser keeps it back, and nothing is tested
+    expect(answer.status()).toBe(403);
+    expect(await snapshots()).toBe(before);
+    server.close();
+    server.closeAllConnections();
+  }));
+
+async function snapshots(): Promise<number> {
+  const answer = await fetch(`${on.engine.url}/api/quota/snapshots`, { headers: { Authorization: `Bearer ${admin}` } });
+  return ((await answer.json()) as { total: number }).total;
+}
 
 /** Pages on which something can be changed, and what they show when they are there. */
 const pages: [string, string, string | RegExp][] = [
