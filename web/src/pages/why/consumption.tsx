@@ -98,6 +98,9 @@ function columns({ unit }: ExplainedLine): readonly Column<ExplainedEvent>[] {
   ];
 }
 
+/** So many keys are one list, as a sum is written; more stand in columns. */
+const few = 12;
+
 /** What everybody used of the same, the most first, and what that is together. */
 function ByKey({ of: line, e }: { of: ExplainedLine; e: Explanation }) {
   if (line.keys.length === 0) return null;
@@ -107,7 +110,7 @@ function ByKey({ of: line, e }: { of: ExplainedLine; e: Explanation }) {
   return (
     <>
       <h4 class="by-key-title">Who used how much, the most first</h4>
-      <dl class="by-key">
+      <dl class={`by-key${line.keys.length > few ? " many" : ""}`}>
         {line.keys.map((key) => (
           <div key={key.apiKeyId} class={key.apiKeyId === e.question.apiKeyId ? "asking" : undefined}>
             <dt>{key.apiKeyId}</dt>
@@ -116,7 +119,7 @@ function ByKey({ of: line, e }: { of: ExplainedLine; e: Explanation }) {
         ))}
         {nobodys !== undefined && compare(nobodys, 0) > 0 && (
           <div>
-            <dt class="soft">no key: the provider counts more than was sent</dt>
+            <dt class="soft">no key: more than was sent, and what is rounded off</dt>
             <dd>{exactAmount(nobodys, line.unit)}</dd>
           </div>
         )}

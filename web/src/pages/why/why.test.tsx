@@ -146,6 +146,19 @@ test("events, what of them is missing, and who changed the rules", async () => {
   expect(explains().at(-1)).toBe("?decisionId=d-1&top=1000");
 });
 
+test("of a request that let a connection be chosen all are told, and what stands against them", async () => {
+  const candidates = [{ connectionId: "kimi-1", order: 1, inFlight: 2, maxConcurrent: 3 }, { connectionId: "kimi-2", order: 2, inFlight: 3, maxConcurrent: 3, gate: "capacity" }, { connectionId: "kimi-3", order: 3, inFlight: 0, gate: "blocked" }];
+  session = newSession((url) => Promise.resolve(Response.json(url.includes("/explain") ? { ...explained, reply: { ...explained.reply, candidates } } : answer(new URL(url, "http://engine")))));
+  await draw({ key: "ann", pool: "team" });
+  await settle(60_000);
+  const rows = [...root.querySelectorAll("[aria-label='Connections in the order in which they are tried'] tbody tr")].map((tr) => [...tr.children].map((cell) => cell.textContent));
+  expect(rows).toEqual([
+    ["kimi-1", "first", "2 of 3 at once", "nothing"],
+    ["kimi-2", "2", "3 of 3 at once", "has as many in flight as it may, so it is not chosen"],
+    ["kimi-3", "3", "0", "the key would be blocked on it, so it is not chosen"],
+  ]);
+});
+
 test("points that no key caused are told of the one connection whose provider counted them", async () => {
   const d = explained.reply.dimensions![1]!;
   const of = (plans: number) => ({
@@ -157,7 +170,7 @@ test("points that no key caused are told of the one connection whose provider co
     session = newSession((url) => Promise.resolve(Response.json(url.includes("/explain") ? of(plans) : answer(new URL(url, "http://engine")))));
     await draw({ key: "ann", connection: "kimi-1" });
     await settle(60_000);
-    expect(text().includes("no key: the provider counts more than was sent41.5 requests")).toBe(told);
+    expect(text().includes("no key: more than was sent, and what is rounded off41.5 requests")).toBe(told);
   }
 });
 
