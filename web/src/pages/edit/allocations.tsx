@@ -5,6 +5,7 @@ import { equalWeights, typed } from "../../model/share";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
 import { Icon } from "../../parts/icon";
+import { useRowFocus } from "../../parts/rowfocus";
 import { count } from "../../words/amount";
 import { keyName } from "../../words/effect";
 import { policyMeaning } from "../../words/terms";
@@ -33,6 +34,7 @@ function weightsSaid(list: readonly AllocationDraft[], weights: readonly string[
 export function Allocations({ draft, change, problem, keys }: Props) {
   const id = useId();
   const list = draft.allocations;
+  const rows = useRowFocus<HTMLUListElement>(list.length);
   const weights = weightsOf(list);
   const said = weightsSaid(list, weights);
   const equal = equalWeights(list.length);
@@ -49,7 +51,7 @@ export function Allocations({ draft, change, problem, keys }: Props) {
           <option key={key.apiKeyId} value={key.apiKeyId} />
         ))}
       </datalist>
-      <ul class="rows">
+      <ul class="rows" ref={rows}>
         {list.map((a, place) => (
           <AllocationRow
             key={a.row}

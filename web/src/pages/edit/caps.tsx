@@ -4,6 +4,7 @@ import { typed } from "../../model/share";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
 import { Icon } from "../../parts/icon";
+import { useRowFocus } from "../../parts/rowfocus";
 import { exactAmount } from "../../words/amount";
 import { keyName } from "../../words/effect";
 import { unitTitle, units, windows } from "../../words/units";
@@ -19,6 +20,7 @@ interface Props {
 /** The caps of one key: bounds that hold however empty the pool is. */
 export function Caps({ of, place, problem, onChange }: Props) {
   const { caps } = of;
+  const rows = useRowFocus<HTMLDivElement>(caps.length);
   const hasEvery = caps.some((cap) => cap.window === "every");
   const set = (row: number, to: Partial<CapDraft>): void => onChange(replaced(caps, row, to));
   const problemOf = (cap: CapDraft): string => {
@@ -27,7 +29,7 @@ export function Caps({ of, place, problem, onChange }: Props) {
   };
   if (caps.length === 0) return null;
   return (
-    <div class="caps">
+    <div class="caps" ref={rows}>
       {caps.map((cap) => (
         <div key={cap.row} class="row cap-row">
           <Field label="Never more than" hint={capHint(cap.value, cap.unit)} problem={problemOf(cap)}>

@@ -4,6 +4,7 @@ import { appended, type ConnectionDraft, freshConnection, replaced, without } fr
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
 import { Icon } from "../../parts/icon";
+import { useRowFocus } from "../../parts/rowfocus";
 import type { FormProps } from "./form";
 
 interface Props extends FormProps {
@@ -14,6 +15,7 @@ interface Props extends FormProps {
 /** The accounts of the pool. The first says what is counted. */
 export function Connections({ draft, change, problem, seen, poolId }: Props) {
   const id = useId();
+  const rows = useRowFocus<HTMLUListElement>(draft.connections.length);
   const taken = new Set(draft.connections.map((c) => c.connectionId));
   const free = seen.filter((c) => (c.poolId === null || c.poolId === poolId) && !taken.has(c.connectionId));
   const set = (row: number, to: Partial<ConnectionDraft>): void => change({ connections: replaced(draft.connections, row, to) });
@@ -31,7 +33,7 @@ export function Connections({ draft, change, problem, seen, poolId }: Props) {
           <option key={c.connectionId} value={c.connectionId} />
         ))}
       </datalist>
-      <ul class="rows">
+      <ul class="rows" ref={rows}>
         {draft.connections.map((c, place) => (
           <li key={c.row} class="row connection-row">
             <Field label="Connection" problem={problem(`connections[${place}].connectionId`)}>

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { act } from "preact/test-utils";
 import { beforeEach, expect, test } from "vitest";
-import type { Pool } from "../../api/types";
+import type { Plan, Pool } from "../../api/types";
 import { pageStage, refused } from "../stage";
 import { EditPage } from ".";
 
@@ -16,12 +16,13 @@ const effects = { dryRun: true, blocked: [], freed: [] };
 
 /** The pool as the list of all has it. */
 let listed = team;
-beforeEach(() => void (listed = team));
+let plans: Plan[] = [];
+beforeEach(() => void ([listed, plans] = [team, []]));
 
 const stage = pageStage((path) => {
   if (path.startsWith("pools/")) return { pool: team };
   if (path.startsWith("pools")) return { pools: [listed], total: 1 };
-  if (path.startsWith("plans")) return { plans: [], total: 0, catalogue };
+  if (path.startsWith("plans")) return { plans, total: plans.length, catalogue };
   return { keys: [], connections: [], total: 0 };
 });
 
@@ -141,6 +142,32 @@ test("a pool that somebody deleted can be made anew from what was typed", async 
   stage.answer(() => ({ status: 201, body: { pool: team } }));
   await stage.press("Create the pool");
   expect(stage.sent.at(-1)).toMatchObject({ method: "POST", path: "pools", body: { id: "team", name: "Mine" } });
+});
+
+test("the focus goes to the row that was added, and not out of the list with one that was removed", async () => {
+  await open("team");
+  const button = (name: string, place = 0): HTMLElement => {
+    const found = [...stage.root.querySelectorAll<HTMLElement>("button")].filter((each) => each.textContent === name || each.title === name)[place];
+    if (!found) throw new Error(`no button ${name}`);
+    found.focus();
+    return found;
+  };
+  act(() => button("Add a key").click());
+  expect(document.activeElement).toBe(stage.control("Key", 2));
+  act(() => button("Remove this key").click());
+  expect(document.activeElement).toBe(stage.control("Key", 1));
+  stage.control("Name").focus();
+  act(() => stage.session.store.setPools([{ ...team, revision: 9, allocations: [...team.allocations, { apiKeyId: "new", weight: 0, policy: "hard" }] }]));
+  await stage.settle();
+  expect([document.activeElement, stage.control("Key", 2).value]).toEqual([stage.control("Name"), "new"]);
+});
+
+test("shares follow a plan that somebody sets meanwhile", async () => {
+  await open("team");
+  plans = [{ connectionId: "k-1", provider: "kimi", poolId: "team", source: "manual", revision: 9, warnings: [], dimensions: [{ unit: "requests", window: "hourly", limit: 100 }] }];
+  act(() => void stage.session.store.take([{ event: "config", data: JSON.stringify({ seq: 9, time: "2026-09-21T15:00:00.000Z", kind: "plan", id: "k-1", change: "put" }), id: "" }]));
+  await stage.settle();
+  expect(stage.text()).toContain("100 requests for all" + "ann" + "60" + "everyone else" + "40");
 });
 
 test("rule and reserve are changed, and what only a later engine goes by is said", async () => {

@@ -21,7 +21,7 @@ interface Props {
 
 /** The form of a pool. Whatever is typed is tried at once: what is wrong, and who would be blocked, is seen before it is saved. */
 export function Editor({ pool, initial }: Props) {
-  const { api } = useSession();
+  const { api, store } = useSession();
   const [{ base, draft, news }, setForm] = useState({ base: pool, draft: initial, news: "" });
   const [touched, setTouched] = useState(false);
   const idle = base ? Object.keys(patchOf(base, draft)).length === 0 : !touched;
@@ -40,7 +40,8 @@ export function Editor({ pool, initial }: Props) {
     },
     problem: (field) => problemOf(trial.error, field, base === null && empty(draft, field)),
   };
-  const seen = useAnswer("seen", async () => ({ plans: await api.plans.list(), keys: await api.log.keys(), connections: await api.log.connections() }));
+  const plan = store.changes.value.find(({ kind, rejected }) => kind === "plan" && !rejected);
+  const seen = useAnswer(`seen ${plan?.seq ?? ""}`, async () => ({ plans: await api.plans.list(), keys: await api.log.keys(), connections: await api.log.connections() }));
   const from = (to: Pool | null, shown: Draft): void => {
     setTouched(true);
     setForm({ base: to, draft: shown, news: "" });

@@ -3,6 +3,7 @@ import { appended, freshModelCap, type ModelCapDraft, replaced, without } from "
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
 import { Icon } from "../../parts/icon";
+import { useRowFocus } from "../../parts/rowfocus";
 import { capHint, UnitChoice } from "./caps";
 import type { FormProps } from "./form";
 
@@ -10,6 +11,7 @@ import type { FormProps } from "./form";
 export function ModelCaps({ draft, change, problem }: FormProps) {
   const id = useId();
   const list = draft.modelCaps;
+  const rows = useRowFocus<HTMLUListElement>(list.length);
   const keys = draft.allocations.map((a) => a.apiKeyId).filter((key) => key !== "" && key !== "*");
   const set = (row: number, to: Partial<ModelCapDraft>): void => change({ modelCaps: replaced(list, row, to) });
   return (
@@ -24,7 +26,7 @@ export function ModelCaps({ draft, change, problem }: FormProps) {
         ))}
       </datalist>
       {list.length > 0 && (
-        <ul class="rows">
+        <ul class="rows" ref={rows}>
           {list.map((cap, place) => (
             <li key={cap.row} class="row model-row">
               <Field label="Key" problem={problem(`modelCaps[${place}].apiKeyId`)}>

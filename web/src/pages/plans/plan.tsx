@@ -9,6 +9,7 @@ import { Effects } from "../../parts/effects";
 import { When } from "../../parts/figures";
 import { Meanwhile } from "../../parts/meanwhile";
 import { ErrorNotice, Notice } from "../../parts/notice";
+import { useRowFocus } from "../../parts/rowfocus";
 import { Signed } from "../../parts/signed";
 import { Waiting } from "../../parts/waiting";
 import { useFollowed } from "../../state/followed";
@@ -155,10 +156,11 @@ interface RowsProps {
 type PlanTrial = Answered<Trial & { plan: Plan }>;
 
 function Rows({ draft, trial, onChange }: RowsProps) {
+  const rows = useRowFocus<HTMLUListElement>(draft.length);
   return (
     <>
       {draft.length === 0 && <p class="soft">Nothing is counted: a plan without a line limits nothing.</p>}
-      <ul class="plan-rows">
+      <ul class="plan-rows" ref={rows}>
         {draft.map((d, place) => (
           <DimensionRow
             key={d.row}
