@@ -334,3 +334,28 @@ func TestTokensGuardWhatOthersCanReach(t *testing.T) {
 		t.Errorf("beyond loopback clients need the token %q", got)
 	}
 }
+
+// A decider shows the dashboard, or how to build it; who only takes events has none.
+func TestADeciderHasTheDashboard(t *testing.T) {
+	p := start(t, Parts{Name: "quotashare", OwnsLog: true, Decides: true}, onFreePorts(t))
+	defer p.end(t)
+	until(t, p.HTTP+"/readyz", "ok")
+	req, err := http.NewRequestWithContext(t.Context(), "GET", p.HTTP+"/", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", "text/html")
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	page, err := io.ReadAll(res.Body)
+	if err != nil || !strings.HasPrefix(string(page), "<!doctype html>") {
+		t.Errorf("%v: %.200s", err, page)
+	}
+	if status, body := ask(t, "GET", p.HTTP+"/", ""); status != 200 || !strings.HasPrefix(body, "quotashare:") {
+		t.Errorf("who asks for no page: %d %.200s", status, body)
+	}
+}

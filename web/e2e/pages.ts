@@ -21,6 +21,7 @@ export const shots: Record<string, Shot> = {
   pools: { address: "", ready: live },
   cards: { address: "", ready: live, from: (page) => page.locator(".cards") },
   pool: { address: "#/pools/claude-product", ready: drawn },
+  shares: { address: "#/pools/claude-product", ready: drawn, from: (page) => page.getByRole("heading", { name: "Allocations" }) },
   charts: { address: "#/pools/claude-product", ready: drawn, from: (page) => page.getByRole("heading", { name: "Burn rate" }) },
   edit: {
     address: "#/edit/kimi-shared",
