@@ -2,7 +2,6 @@
 import type { Amount } from "../api/json";
 import type { KeyUse, UsedDimension } from "../api/types";
 import { compare, minus, roughly, sum } from "../words/decimal";
-import { ownRow } from "./keys";
 
 /** What a segment stands for. */
 export type SegmentKind =
@@ -62,7 +61,7 @@ const least = 0.001;
 /** The part of the limit that is nobody's share; "0" for none, and where the limit is not known. */
 export function unallocated({ limit, perKey }: UsedDimension): string {
   if (limit === null) return "0";
-  const rest = minus(limit, sum(perKey.filter(ownRow).map((key) => key.fairShare ?? 0)));
+  const rest = minus(limit, sum(perKey.map((key) => key.fairShare ?? 0)));
   return roughly(rest) > least * roughly(limit) ? rest : "0";
 }
 

@@ -40,7 +40,7 @@ test("what was met is that of the newest block of the same key, pool and reason"
 });
 
 describe("without a block that was seen, numbers tell what was met", () => {
-  const dim = (unit: UsedDimension["unit"], change: Partial<UsedDimension>): UsedDimension => ({ unit, window: "hourly", limit: 10, consumedTotal: 9, perKey: [], ...change }) as UsedDimension;
+  const dim = (unit: UsedDimension["unit"], change: Partial<UsedDimension>): UsedDimension => ({ unit, window: "hourly", limit: 10, consumedTotal: 9, heldTotal: 0, perKey: [], ...change }) as UsedDimension;
   const perKey = (remaining: KeyUse["remaining"]): KeyUse[] => [{ apiKeyId: "ann", remaining } as KeyUse];
   const capped = { id: "team", allocations: [{ apiKeyId: "ann", caps: [{ unit: "usd", window: "daily", value: 2 }] }] } as unknown as Pool;
 
@@ -57,9 +57,10 @@ describe("without a block that was seen, numbers tell what was met", () => {
   });
 });
 
-test("keys are told together that are blocked for the same until the same minute", () => {
+test("keys are told together that are blocked for the same, with the minute when there is one", () => {
   const stop = (id: string, retryAt: string | null, reason: KeyVerdict["reason"] = "fair-share"): KeyVerdict => key(id, { decision: "block", reason, retryAt });
-  const keys = [stop("ann", "2026-09-21T14:00:01.000Z"), stop("bob", "2026-09-21T14:00:59.000Z"), stop("cat", "2026-09-21T14:01:00.000Z"), stop("dan", "2026-09-21T14:00:02.000Z", "capacity"), stop("eve", null), stop("fay", null)];
-  const usage = { dimensions: [], keys } as unknown as Usage;
-  expect(grouped(blockedNow([{ pool, usage }], [])).map((g) => g.keys)).toEqual([["ann", "bob"], ["dan"], ["cat"], ["eve", "fay"]]);
+  const told = (...keys: KeyVerdict[]) => grouped(blockedNow([{ pool, usage: { dimensions: [], keys } as unknown as Usage }], [])).map((g) => [g.keys.join(), g.spread]);
+  expect(told(stop("ann", "2026-09-21T14:00:01.000Z"), stop("bob", "2026-09-21T14:00:59.000Z"))).toEqual([["ann,bob", false]]);
+  expect(told(stop("ann", "2026-09-21T14:00:01.000Z"), stop("bob", "2026-09-21T14:01:00.000Z"))).toEqual([["ann,bob", true]]);
+  expect(told(stop("ann", null), stop("dan", "2026-09-21T14:00:02.000Z", "capacity"), stop("bob", "2026-09-21T14:00:59.000Z"), stop("eve", null))).toEqual([["dan", false], ["bob", false], ["ann,eve", false]]);
 });

@@ -60,24 +60,29 @@ function metOf(pool: Pool, usage: Usage | null, { apiKeyId, allocation, reason }
   }
 }
 
-/** Keys that are blocked in one pool for the same, and until the same minute. */
+/** Keys that are blocked in one pool for the same. */
 export interface BlockedGroup {
   readonly id: string;
   readonly pool: Pool;
   readonly keys: readonly string[];
+  /** That of the key that is free soonest. */
   readonly verdict: KeyVerdict;
   readonly binding: Binding | undefined;
+  /** Others of them are free in a later minute. */
+  readonly spread: boolean;
 }
+
+const minuteOf = (time: string | null): string | undefined => time?.slice(0, "2026-09-21T14:00".length);
 
 /** Puts those together of which the same is said, in the order of the first of each. */
 export function grouped(rows: readonly BlockedKey[]): BlockedGroup[] {
-  const groups = new Map<string, BlockedGroup & { keys: string[] }>();
+  const groups = new Map<string, BlockedGroup & { keys: string[]; spread: boolean }>();
   for (const { pool, verdict, binding } of rows) {
-    const minute = verdict.retryAt?.slice(0, "2026-09-21T14:00".length);
-    const id = JSON.stringify([pool.id, verdict.decision, verdict.reason, binding, minute]);
-    const known = groups.get(id);
-    if (known) known.keys.push(verdict.apiKeyId);
-    else groups.set(id, { id, pool, keys: [verdict.apiKeyId], verdict, binding });
+    const id = JSON.stringify([pool.id, verdict.decision, verdict.reason, binding, verdict.retryAt === null]);
+    const known = groups.get(id) ?? { id, pool, keys: [], verdict, binding, spread: false };
+    known.keys.push(verdict.apiKeyId);
+    known.spread ||= minuteOf(known.verdict.retryAt) !== minuteOf(verdict.retryAt);
+    groups.set(id, known);
   }
   return [...groups.values()];
 }

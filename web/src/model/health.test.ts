@@ -3,12 +3,13 @@ import type { Pool, Usage, UsedDimension } from "../api/types";
 import { fullness, health, tightest } from "./health";
 
 const dim = (change: Partial<UsedDimension>): UsedDimension =>
-  ({ limit: 100, consumedTotal: 10, usedPercent: 10, mode: "generous", ...change }) as UsedDimension;
+  ({ limit: 100, consumedTotal: 10, heldTotal: 0, usedPercent: 10, mode: "generous", ...change }) as UsedDimension;
 const usage = (dimensions: UsedDimension[], enforcing = true): Usage => ({ dimensions, enforcing }) as Usage;
 const pool = (mode: Pool["mode"]): Pool => ({ mode }) as Pool;
 
 const full = dim({ consumedTotal: 100, usedPercent: 100, mode: "strict" });
 const strict = dim({ consumedTotal: 60, usedPercent: 60, mode: "strict" });
+const taken = dim({ consumedTotal: "90.5", heldTotal: "9.5", mode: "strict" });
 const unknown = dim({ limit: null, usedPercent: null });
 
 test.each<[string, Pool["mode"], Usage | null, string, string]>([
@@ -17,6 +18,7 @@ test.each<[string, Pool["mode"], Usage | null, string, string]>([
   ["nothing is known", "enforce", usage([unknown], false), "warn", "Enforces nothing"],
   ["there is room", "enforce", usage([dim({}), unknown]), "good", "Room for all"],
   ["one dimension is strict", "enforce", usage([dim({}), strict]), "warn", "Shares count"],
+  ["what is under way fills one", "enforce", usage([taken]), "bad", "Used up"],
   ["one is full", "enforce", usage([strict, full]), "bad", "Used up"],
   ["one is full and it observes", "observe", usage([full]), "bad", "Used up"],
 ])("when %s", (_, mode, of, tone, text) => expect(health(pool(mode), of)).toMatchObject({ tone, text }));

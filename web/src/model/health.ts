@@ -1,6 +1,6 @@
 /** How a pool is, in a word and a sentence. */
 import type { Pool, Usage, UsedDimension } from "../api/types";
-import { compare, roughly } from "../words/decimal";
+import { compare, roughly, sum } from "../words/decimal";
 import type { Tone } from "../words/verdict";
 
 export interface Health {
@@ -24,9 +24,9 @@ export function tightest(usage: Usage): UsedDimension | null {
   );
 }
 
-/** Whether nothing is left of a limit. */
-export function usedUp(d: UsedDimension): boolean {
-  return d.limit !== null && compare(d.consumedTotal, d.limit) >= 0;
+/** Whether nothing is left of a limit: what is under way has its part of it already. */
+export function usedUp({ limit, consumedTotal, heldTotal }: UsedDimension): boolean {
+  return limit !== null && compare(sum([consumedTotal, heldTotal]), limit) >= 0;
 }
 
 export function health(pool: Pool, usage: Usage | null): Health {

@@ -36,7 +36,7 @@ describe("a window of an account", () => {
 });
 
 const dim = (change: Partial<UsedDimension>): UsedDimension =>
-  ({ unit: "requests", window: "hourly", limit: 100, consumedTotal: 10, usedPercent: 10, perConnection: [], burnRate: { perSecond: 1, timeToExhaustionMs: 90_000 }, ...change }) as UsedDimension;
+  ({ unit: "requests", window: "hourly", limit: 100, consumedTotal: 10, heldTotal: 0, usedPercent: 10, perConnection: [], burnRate: { perSecond: 1, timeToExhaustionMs: 90_000 }, ...change }) as UsedDimension;
 
 describe("limits are told", () => {
   const told = (signals: Signal[], dimensions: UsedDimension[]): string[] => {

@@ -82,7 +82,7 @@ test("all is not well, and each answer says so by itself", () => {
     { burnRate: { perSecond: 1, timeToExhaustionMs: 60_000 } },
   );
   expect(answers()).toEqual([
-    "1 key blocked. 1 key would be, in pools that only observe.",
+    "1 key blocked. 1 key would be, where pools only observe.",
     "No: 1 limit is used up. 1 limit runs out at this rate.",
     "Not quite: 1 key is above its share. Shares count there now.",
   ]);
@@ -106,6 +106,17 @@ test("on the page of a pool, what stands below is not told twice", () => {
   tell([], [use("ann", 66, true)], [], { mode: "generous", burnRate: { perSecond: "0.02", timeToExhaustionMs: 1_000_000 } });
   expect(answers()).toEqual(["Nobody.", "Yes: at this rate no limit is reached. At this rate 72 requests per hour, of 100.", "Yes: 1 key borrows what others leave. ann borrows 16 requests."]);
   expect([rows(1), rows(2)]).toEqual([[], []]);
+});
+
+test("a key in two pools is one key", () => {
+  draw();
+  const blocked = ["ann", "*"].map((id) => verdict(id, { decision: "block", reason: "suspended", retryAt: null }));
+  tell(blocked, [], []);
+  act(() => {
+    session.store.setPools([pool, { ...pool, id: "other" } as Pool]);
+    session.store.setUsage({ ...session.store.usage("team").value, poolId: "other" } as Usage);
+  });
+  expect(answers()[0]).toBe("3 keys in 2 pools blocked.");
 });
 
 test("keys that are blocked for the same are one row", () => {

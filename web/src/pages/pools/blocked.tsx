@@ -1,5 +1,5 @@
 import { href } from "../../app/route";
-import { type BlockedGroup, blockedNow, grouped } from "../../model/blocked";
+import { type BlockedGroup, type BlockedKey, blockedNow, grouped } from "../../model/blocked";
 import { When } from "../../parts/figures";
 import { useSession } from "../../state/session";
 import { count } from "../../words/amount";
@@ -12,8 +12,7 @@ import { type AnswerProps, notHeard } from "./answers";
 /** Who is blocked now, why, and until when. */
 export function WhoIsBlocked({ of, alone, heard }: AnswerProps) {
   const rows = blockedNow(of, useSession().store.blocks.value);
-  const blocked = rows.filter((row) => row.verdict.decision === "block").length;
-  const said = heard ? saidOf(blocked, rows.length - blocked, alone) : { said: notHeard };
+  const said = heard ? saidOf(rows, alone) : { said: notHeard };
   return (
     <Answer title="Who is blocked now?" {...said} rows={grouped(rows)}>
       {(group) => <BlockedRow key={group.id} of={group} alone={alone} />}
@@ -21,17 +20,28 @@ export function WhoIsBlocked({ of, alone, heard }: AnswerProps) {
   );
 }
 
-function saidOf(blocked: number, would: number, alone: boolean): { said: Said; note?: string } {
-  const said: Said = blocked > 0 ? { tone: "bad", text: `${count(blocked, "key")} blocked.` } : { tone: would > 0 ? "warn" : "good", text: "Nobody." };
-  return would === 0 ? { said } : { said, note: `${count(would, "key")} would be, ${alone ? "but the pool only observes" : "in pools that only observe"}.` };
+function saidOf(rows: readonly BlockedKey[], alone: boolean): { said: Said; note?: string } {
+  const blocked = rows.filter(real);
+  const would = rows.filter((row) => !real(row));
+  const said: Said = blocked.length > 0 ? { tone: "bad", text: `${countKeys(blocked)} blocked.` } : { tone: would.length > 0 ? "warn" : "good", text: "Nobody." };
+  return would.length === 0 ? { said } : { said, note: `${countKeys(would)} would be, ${alone ? "but the pool only observes" : "where pools only observe"}.` };
+}
+
+const real = ({ verdict }: BlockedKey): boolean => verdict.decision === "block";
+
+/** "1 key", "12 keys in 3 pools": one key may be in several, and everyone else is another one in each. */
+function countKeys(rows: readonly BlockedKey[]): string {
+  const keys = new Set(rows.map(({ pool, verdict }) => (verdict.apiKeyId === "*" ? `* ${pool.id}` : verdict.apiKeyId)));
+  const pools = new Set(rows.map(({ pool }) => pool.id));
+  return pools.size > 1 ? `${count(keys.size, "key")} in ${count(pools.size, "pool")}` : count(keys.size, "key");
 }
 
 /** How many names a row has: the page of the pool has all. */
 const named = 4;
 
-function BlockedRow({ of: { pool, keys, verdict, binding }, alone }: { of: BlockedGroup; alone: boolean }) {
+function BlockedRow({ of: { pool, keys, verdict, binding, spread }, alone }: { of: BlockedGroup; alone: boolean }) {
   const more = keys.length - named;
-  const real = verdict.decision === "block";
+  const stopped = verdict.decision === "block";
   return (
     <li class="answer-row">
       <p class="answer-line">
@@ -46,11 +56,11 @@ function BlockedRow({ of: { pool, keys, verdict, binding }, alone }: { of: Block
           ))}
           {more > 0 && ` and ${count(more, "more", "more")}`}
         </span>
-        <span class={real ? "bad-text" : "warn-text"}>
-          {real ? "blocked" : "would be blocked"}
+        <span class={stopped ? "bad-text" : "warn-text"}>
+          {stopped ? "blocked" : "would be blocked"}
           {verdict.retryAt !== null && (
             <>
-              {" until "}
+              {spread ? ", the first until " : " until "}
               <When at={verdict.retryAt} as="at" />
             </>
           )}

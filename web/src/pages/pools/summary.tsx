@@ -22,7 +22,7 @@ export function Summary() {
       <Figure title="Average use" small={`of the limit, over ${count(f.knownLimits, "known limit")}`}>
         {f.averageUse === null ? "not known" : <span title={`${f.averageUse} % of the limit`}>{percentFigure(f.averageUse)}</span>}
       </Figure>
-      <Figure title="Borrowing now" small="above their share">
+      <Figure title="Borrowing now" small="above their share, in each pool">
         {count(f.borrowing, "key")}
       </Figure>
       <BlockedLately />
