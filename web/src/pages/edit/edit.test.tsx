@@ -178,6 +178,7 @@ test("rule and reserve are changed, and what only a later engine goes by is said
   await stage.type("Reserve", "500");
   expect(stage.sent.at(-1)).toMatchObject({ body: { rule: "guarantee", reserve: "500" } });
   expect(stage.control("Reserve").getAttribute("aria-invalid")).toBe("true");
+  expect(stage.text()).not.toContain("reserve is not within"); // once is enough
 });
 
 test("name and reason go with the change, and the name is typed once", async () => {
