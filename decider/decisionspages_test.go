@@ -254,7 +254,7 @@ func TestStrayMessagesHideNoDecision(t *testing.T) {
 	now.add(blockSpan)
 	r.stored(1)
 	for _, body := range []string{"no JSON", `[{"count":1}]`, `{}`, `[]`} {
-		_, err := r.Publish(r.within(), "quota.decisions.stray", "", []byte(body))
+		_, err := r.send("quota.decisions.stray", []byte(body))
 		r.must(err)
 	}
 	if got := keysOf(r.listed(httpapi.DecisionQuery{Limit: 10})); len(got) != 1 {

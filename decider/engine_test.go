@@ -141,10 +141,19 @@ func (r *running) ask(q questions.Question) questions.Reply {
 	return rs[0]
 }
 
+// send stores a message and returns its sequence.
+func (r *running) send(subject string, body []byte) (uint64, error) {
+	ack, err := r.js.Publish(r.within(), subject, body)
+	if err != nil {
+		return 0, err
+	}
+	return ack.Sequence, nil
+}
+
 // publish stores an event and waits until it is folded.
 func (r *running) publish(subject, body string) uint64 {
 	r.t.Helper()
-	seq, err := r.Publish(r.within(), subject, "", []byte(body))
+	seq, err := r.send(subject, []byte(body))
 	r.must(err)
 	_, err = r.State(r.within(), seq, false)
 	r.must(err)

@@ -275,7 +275,7 @@ func TestAWaitThatEndedIsExplained(t *testing.T) {
 func TestAnAuditGivesWayToTheFold(t *testing.T) {
 	h := startPast(t)
 	fold := h.paused()
-	seq, err := h.Publish(h.within(), "quota.consumption", "", []byte(`{"apiKeyId":"alice","connectionId":"c"}`))
+	seq, err := h.send("quota.consumption", []byte(`{"apiKeyId":"alice","connectionId":"c"}`))
 	h.must(err)
 	loop := h.current.Load().loop
 	for ctx := h.within(); !loop.Busy(); {

@@ -18,7 +18,7 @@ func TestStrayMessagesHideNoRejectedEvent(t *testing.T) {
 	for subject, body := range map[string]string{
 		"quota.rejected.stray": "not a record", "quota.rejected.99.0": `{"stream":"QUOTA","seq":1}`,
 	} {
-		_, err := r.Publish(r.within(), subject, "", []byte(body))
+		_, err := r.send(subject, []byte(body))
 		r.must(err)
 	}
 	seq := r.publish("quota.consumption", "not an event")

@@ -204,7 +204,7 @@ func TestASnapshotOfAnotherLogIsPassedOver(t *testing.T) {
 			k.o.PurgeAge = time.Millisecond
 		}
 		for range n {
-			if _, err := k.Publish(t.Context(), "quota.consumption", "", []byte(`{"apiKeyId":"x","connectionId":"y"}`)); err != nil {
+			if _, err := k.js.Publish(t.Context(), "quota.consumption", []byte(`{"apiKeyId":"x","connectionId":"y"}`)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -6,28 +6,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/projector"
 )
-
-// Publish implements httpapi.Engine.
-func (e *Engine) Publish(ctx context.Context, subject, msgID string, data []byte) (uint64, error) {
-	m := nats.NewMsg(subject)
-	m.Data = data
-	m.Header.Set(events.HeaderContentType, "application/json")
-	if msgID != "" {
-		m.Header.Set(events.HeaderMsgID, msgID)
-	}
-	ack, err := e.js.PublishMsg(ctx, m)
-	if err != nil {
-		return 0, unavailable(err)
-	}
-	return ack.Sequence, nil
-}
 
 // State implements httpapi.Engine.
 func (e *Engine) State(ctx context.Context, minSeq uint64, digest bool) (httpapi.State, error) {

@@ -37,7 +37,7 @@ func TestUsageSaysHowFarItIsBehind(t *testing.T) {
 	}
 	r.paused()
 	ahead.Store(hour)
-	_, err = r.Publish(r.within(), "quota.consumption", "", []byte(`{"apiKeyId":"alice","connectionId":"c"}`))
+	_, err = r.send("quota.consumption", []byte(`{"apiKeyId":"alice","connectionId":"c"}`))
 	r.must(err)
 	got := lag()
 	for ; got == 0; got = lag() {

@@ -65,7 +65,7 @@ func startEngine(t testing.TB) *engine {
 	t.Helper()
 	nc, _ := brokertest.Start(t).Log()
 	d := enginetest.Start(t, decider.Options{Conn: nc})
-	h, err := httpapi.New(httpapi.Config{Engine: d, Version: "0.0.1", Token: token, Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
+	h, err := httpapi.New(httpapi.Config{Engine: d, Publisher: enginetest.Intake(t, nc), Version: "0.0.1", Token: token, Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	api := httptest.NewServer(h)
 	t.Cleanup(api.Close)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/internal/brokertest"
+	"github.com/quotashare/quotashare/internal/enginetest"
 )
 
 // replica is one of several engines over a log, with its own API and store.
@@ -32,7 +33,7 @@ func startReplica(t *testing.T, nc *nats.Conn) *replica {
 	t.Helper()
 	r := &replica{engine: startEngine(t, nc, filepath.Join(t.TempDir(), "store"))}
 	r.awaitReady()
-	h, err := httpapi.New(httpapi.Config{Engine: r.Engine, Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
+	h, err := httpapi.New(httpapi.Config{Engine: r.Engine, Publisher: enginetest.Intake(t, nc), Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

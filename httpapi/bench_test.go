@@ -25,7 +25,7 @@ func BenchmarkIngest(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			d := newDouble()
 			d.discard = true
-			h, err := New(Config{Engine: d, Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
+			h, err := New(Config{Engine: d, Publisher: d, Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				b.Fatal(err)
 			}

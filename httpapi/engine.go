@@ -153,13 +153,22 @@ type Engine interface {
 	// Ready reports whether the fold has caught up with the log.
 	Ready() bool
 
-	// Publish stores one JSON message and returns its sequence once the log has
-	// acknowledged it. msgID is its Nats-Msg-Id.
-	Publish(ctx context.Context, subject, msgID string, data []byte) (seq uint64, err error)
-
 	// Rejected returns a page of what could not be folded. It does a bounded amount of
 	// work: the newest first, a page may be short, or empty, and not be the last.
 	Rejected(ctx context.Context, q *RejectedQuery) (RejectedPage, error)
+}
+
+// Publisher brings events into the log.
+type Publisher interface {
+	// Publish stores a JSON array of so many events and returns once they are durable.
+	// The array must not be changed before.
+	Publish(ctx context.Context, subject string, array []byte, events int) (Receipt, error)
+}
+
+// Receipt says where published events are.
+type Receipt struct {
+	Seq     uint64 // of their message in the log
+	Spooled bool   // on this program's disk instead, for a log that is away
 }
 
 // Configuration reads and writes the documents. A write is an event in the log:

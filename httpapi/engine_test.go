@@ -29,6 +29,7 @@ type double struct {
 	settings Settings
 	metas    []Meta
 	messages []message
+	spools   bool // the log is away, and this is a front that keeps
 	discard  bool // messages are counted, not kept
 	notReady bool
 	fail     error // of every write
@@ -40,7 +41,7 @@ type double struct {
 type message struct {
 	seq     uint64
 	subject string
-	id      string
+	events  int
 	data    string
 }
 
@@ -305,17 +306,20 @@ func (d *double) PutPlan(_ context.Context, id string, dims []plans.Dimension, m
 	return made, nil
 }
 
-func (d *double) Publish(_ context.Context, subject, msgID string, data []byte) (uint64, error) {
+func (d *double) Publish(_ context.Context, subject string, data []byte, n int) (Receipt, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.fail != nil {
-		return 0, d.fail
+		return Receipt{}, d.fail
+	}
+	if d.spools {
+		return Receipt{Spooled: true}, nil
 	}
 	d.seq++
 	if !d.discard {
-		d.messages = append(d.messages, message{d.seq, subject, msgID, string(data)})
+		d.messages = append(d.messages, message{d.seq, subject, n, string(data)})
 	}
-	return d.seq, nil
+	return Receipt{Seq: d.seq}, nil
 }
 
 func (d *double) Rejected(_ context.Context, q *RejectedQuery) (p RejectedPage, err error) {

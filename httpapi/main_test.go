@@ -20,6 +20,9 @@ func prepare(t *testing.T, c Config) *server {
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(&unexpected{t: t}, nil))
 	}
+	if p, ok := c.Engine.(Publisher); ok && c.Publisher == nil {
+		c.Publisher = p
+	}
 	h, err := New(c)
 	if err != nil {
 		t.Fatal(err)

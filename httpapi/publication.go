@@ -3,8 +3,6 @@ package httpapi
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 
 	"github.com/quotashare/quotashare/events"
@@ -16,9 +14,9 @@ const maxMessage = 512 << 10
 
 // result is what became of one event.
 type result struct {
-	id    string // "" = it has none, and was refused
-	seq   uint64
-	fault *fault // nil = the log has it, at seq
+	id      string // "" = it has none, and was refused
+	receipt Receipt
+	fault   *fault // nil = it is durable, where receipt says
 }
 
 // sink takes results in the order of the events.
@@ -100,8 +98,7 @@ func (p *publication) refuse(id string, f *fault) {
 // flush publishes the message and puts the results of all events so far.
 func (p *publication) flush() {
 	if p.inside > 0 {
-		seq, f := p.publish()
-		p.settle(seq, f)
+		p.settle(p.publish())
 	}
 	p.message, p.inside = p.message[:0], 0
 	if len(p.pending) > 0 {
@@ -110,11 +107,11 @@ func (p *publication) flush() {
 	}
 }
 
-func (p *publication) publish() (uint64, *fault) {
+func (p *publication) publish() (Receipt, *fault) {
 	p.message = append(p.message, ']')
-	seq, err := p.api.engine.Publish(p.ctx, p.subject, messageID(p.subject, p.message), p.message)
+	receipt, err := p.api.publisher.Publish(p.ctx, p.subject, p.message, p.inside)
 	if err == nil {
-		return seq, nil
+		return receipt, nil
 	}
 	f := faultOf(err)
 	if f == nil {
@@ -124,14 +121,14 @@ func (p *publication) publish() (uint64, *fault) {
 	if f.status >= http.StatusInternalServerError {
 		p.down = f
 	}
-	return 0, f
+	return Receipt{}, f
 }
 
 // settle gives all events of the message the same result.
-func (p *publication) settle(seq uint64, f *fault) {
+func (p *publication) settle(at Receipt, f *fault) {
 	for i := range p.pending {
 		if r := &p.pending[i]; r.fault == nil {
-			r.seq, r.fault = seq, f
+			r.receipt, r.fault = at, f
 		}
 	}
 	if f == nil {
@@ -139,14 +136,4 @@ func (p *publication) settle(seq uint64, f *fault) {
 	} else {
 		p.rejected += p.inside
 	}
-}
-
-// messageID is the id of a whole array: a hash of what it holds. Every event in
-// it has an id, so two arrays with one hash are one array, sent twice.
-func messageID(subject string, message []byte) string {
-	h := sha256.New()
-	h.Write([]byte(subject))
-	h.Write([]byte{0})
-	h.Write(message)
-	return hex.EncodeToString(h.Sum(nil)[:16])
 }

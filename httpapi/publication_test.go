@@ -132,40 +132,6 @@ func TestMessagesEndBeforeTheyAreTooLarge(t *testing.T) {
 	}
 }
 
-// The id of a message is that of all it holds: a body sent twice has it twice,
-// so the broker stores it once; another order or another subject has another.
-func TestMessageIDs(t *testing.T) {
-	d := newDouble()
-	srv := serve(t, d, Config{})
-	const (
-		one     = `{"id":"a","apiKeyId":"k","connectionId":"c"}`
-		other   = `{"id":"b","apiKeyId":"k","connectionId":"c"}`
-		release = `{"id":"a","type":"quota.release","apiKeyId":"k","requestId":"r"}`
-	)
-	for _, body := range []string{
-		"[" + one + "," + other + "]", "[" + one + "," + other + "]",
-		"[" + other + "," + one + "]", one, release,
-		`{"apiKeyId":"k","connectionId":"c"}`, `{"apiKeyId":"k","connectionId":"c"}`,
-	} {
-		if status, _ := srv.post(t, "application/json", body); status != 200 {
-			t.Fatalf("%s was answered %d", body, status)
-		}
-	}
-	if d.messages[0].id != d.messages[1].id || d.messages[0].id == "" {
-		t.Errorf("the same array twice has ids %q and %q, want one", d.messages[0].id, d.messages[1].id)
-	}
-	seen := map[string]bool{}
-	for _, m := range d.messages[1:] {
-		if seen[m.id] {
-			t.Errorf("message %d has the id of another: %s", m.seq, m.data)
-		}
-		seen[m.id] = true
-	}
-	if messageID("quota.a", []byte("[]")) == messageID("quota.b", []byte("[]")) {
-		t.Error("the same array on two subjects has one id: the broker would drop the second")
-	}
-}
-
 func TestMsgpackEvents(t *testing.T) {
 	d := newDouble()
 	srv := serve(t, d, Config{})

@@ -11,19 +11,23 @@ type listed []result
 
 func (l *listed) put(results []result) { *l = append(*l, results...) }
 
-// append writes one result: {id, seq} or {id?, error}.
+// append writes one result: {id, seq}, {id, spooled} or {id?, error}.
 func (r *result) append(doc *wire.Writer) {
 	doc.Object()
 	if r.id != "" {
 		doc.Name("id")
 		doc.String(r.id)
 	}
-	if r.fault != nil {
+	switch {
+	case r.fault != nil:
 		doc.Name("error")
 		r.fault.append(doc)
-	} else {
+	case r.receipt.Spooled:
+		doc.Name("spooled")
+		doc.Bool(true)
+	default:
 		doc.Name("seq")
-		doc.Uint(r.seq)
+		doc.Uint(r.receipt.Seq)
 	}
 	doc.End()
 }

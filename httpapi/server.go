@@ -18,6 +18,8 @@ import (
 // Config is what New needs.
 type Config struct {
 	Engine Engine
+	// Publisher takes the events.
+	Publisher Publisher
 	// Version is that of the program, for the OpenAPI document.
 	Version string
 	// Token is that of an admin, "" = none; Tokens has those of others, nil = none.
@@ -59,6 +61,7 @@ const (
 type api struct {
 	document   []byte // OpenAPI, as it is served
 	engine     Engine
+	publisher  Publisher
 	guard      *guard
 	attempts   *attempts
 	log        *slog.Logger
@@ -90,7 +93,7 @@ func New(c Config) (http.Handler, error) {
 	}
 	a := &api{
 		feed:     f,
-		document: document, engine: c.Engine, guard: newGuard(&c), attempts: newAttempts(time.Now), log: c.Log, metrics: m,
+		document: document, engine: c.Engine, publisher: c.Publisher, guard: newGuard(&c), attempts: newAttempts(time.Now), log: c.Log, metrics: m,
 		mux: http.NewServeMux(), pages: c.Pages, spoolDir: c.SpoolDir,
 		streamIdle: streamIdle, atOnce: answerAtOnce, stateWait: stateWait,
 	}

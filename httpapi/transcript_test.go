@@ -87,7 +87,9 @@ func (d *double) become(t *testing.T, what string) {
 	case "ready", "not-ready":
 		d.notReady = what == "not-ready"
 	case "up":
-		d.fail = nil
+		d.fail, d.spools = nil, false
+	case "spooling":
+		d.spools = true
 	case "down":
 		d.fail = ErrUnavailable
 	case "broken":

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quotashare/quotashare/config"
 	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/ingest/intake"
 	"github.com/quotashare/quotashare/internal/program"
 )
 
@@ -19,6 +20,9 @@ import (
 type logOf struct {
 	conn   *nats.Conn
 	server *ingest.Server // nil when somebody else runs it
+	intake *intake.Intake // nil before events are taken
+	// reach waits until the log answers and has its streams; nil = it does.
+	reach func(context.Context) error
 }
 
 // openLog starts the embedded server or connects to one of somebody else's.
@@ -28,11 +32,7 @@ func (r *run) openLog(ctx context.Context) (*logOf, error) {
 		return nil, err
 	}
 	if external {
-		conn, err := program.Dial(ctx, r.cfg.StoreNATSURL, r.parts.Name, "", r.log)
-		if err != nil {
-			return nil, err
-		}
-		return r.prepared(ctx, &logOf{conn: conn})
+		return r.openOther(ctx)
 	}
 	server, err := r.startServer()
 	if err != nil {
@@ -42,7 +42,40 @@ func (r *run) openLog(ctx context.Context) (*logOf, error) {
 	if err != nil {
 		return nil, errors.Join(err, server.Shutdown())
 	}
-	return r.prepared(ctx, &logOf{conn: conn, server: server})
+	l := &logOf{conn: conn, server: server}
+	if err := r.prepare(ctx, l); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	return l, nil
+}
+
+// openOther connects to a log of somebody else's. A program that only takes events does so
+// while the log is away, too, and finds the streams later.
+func (r *run) openOther(ctx context.Context) (*logOf, error) {
+	conn, connected, err := program.Dialing(r.cfg.StoreNATSURL, r.parts.Name, "", r.log)
+	if err != nil {
+		return nil, err
+	}
+	l := &logOf{conn: conn}
+	l.reach = func(ctx context.Context) error {
+		if err := connected(ctx); err != nil {
+			return err
+		}
+		return r.prepare(ctx, l)
+	}
+	if !r.parts.Decides {
+		return l, nil
+	}
+	return l.reached(ctx)
+}
+
+// reached waits for the log.
+func (l *logOf) reached(ctx context.Context) (*logOf, error) {
+	if err := l.reach(ctx); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	l.reach = nil
+	return l, nil
 }
 
 // external decides whose the log is. A program that owns none must be told
@@ -84,18 +117,18 @@ func (r *run) startServer() (*ingest.Server, error) {
 	return server, err
 }
 
-// prepared makes the streams, if they are ours to make.
-func (r *run) prepared(ctx context.Context, l *logOf) (*logOf, error) {
+// prepare makes the streams, if they are ours to make.
+func (r *run) prepare(ctx context.Context, l *logOf) error {
 	if !r.parts.OwnsLog {
-		return l, nil
+		return nil
 	}
 	js, err := jetstream.New(l.conn)
 	if err != nil {
-		return nil, errors.Join(err, l.close())
+		return err
 	}
-	diff, err := ingest.EnsureStreams(ctx, js, ingest.Configs(int(r.cfg.ConsumptionRetentionDays), 1))
+	diff, err := r.ensure(ctx, l, js)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the log: %w", err), l.close())
+		return fmt.Errorf("the log: %w", err)
 	}
 	for _, d := range diff {
 		args := []any{"stream", d.Stream, "setting", d.Field, "is", d.Have, "ours", d.Want}
@@ -104,8 +137,28 @@ func (r *run) prepared(ctx context.Context, l *logOf) (*logOf, error) {
 		}
 		r.log.Warn("a stream has other settings than ours; left as it is", args...)
 	}
-	return l, nil
+	return nil
 }
+
+// ensure makes the streams. A cluster may have no leader for some seconds, and somebody
+// else's broker may have its troubles; our own has no excuse.
+func (r *run) ensure(ctx context.Context, l *logOf, js jetstream.JetStream) ([]ingest.Difference, error) {
+	for {
+		diff, err := ingest.EnsureStreams(ctx, js, ingest.Configs(int(r.cfg.ConsumptionRetentionDays), 1))
+		if err == nil || l.server != nil || ctx.Err() != nil {
+			return diff, err
+		}
+		r.log.Warn("the streams of the log cannot be made; trying again", "every", ensureWait, "err", err)
+		select {
+		case <-time.After(ensureWait):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// ensureWait is how long a log that does not make streams is left alone.
+const ensureWait = 2 * time.Second
 
 // failed delivers what ends an embedded server; never, for somebody else's.
 func (l *logOf) failed() <-chan error {
@@ -117,14 +170,17 @@ func (l *logOf) failed() <-chan error {
 
 // close lets its own server first take everything this process has asked of it, which
 // Shutdown then waits for.
-func (l *logOf) close() error {
+func (l *logOf) close() (err error) {
+	if l.intake != nil {
+		err = l.intake.Close()
+	}
 	if l.server == nil {
 		l.conn.Close()
-		return nil
+		return err
 	}
 	_ = l.conn.FlushTimeout(flushWithin) // a server that does not answer is shut down all the same
 	l.conn.Close()
-	return l.server.Shutdown()
+	return errors.Join(err, l.server.Shutdown())
 }
 
 // flushWithin bounds the wait for a server that answers no more.

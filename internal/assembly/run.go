@@ -18,6 +18,7 @@ import (
 	"github.com/quotashare/quotashare/config"
 	"github.com/quotashare/quotashare/decider"
 	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/ingest/intake"
 	"github.com/quotashare/quotashare/internal/program"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/tokens"
@@ -110,7 +111,10 @@ func (r *run) follow(ctx context.Context, listener net.Listener, l *logOf, d *do
 	if err != nil {
 		return err
 	}
-	handler, err := r.handler(engine)
+	if l.intake, err = r.openIntake(l); err != nil {
+		return err
+	}
+	handler, err := r.handler(engine, l.intake)
 	if err != nil {
 		return err
 	}
@@ -119,9 +123,31 @@ func (r *run) follow(ctx context.Context, listener net.Listener, l *logOf, d *do
 		g.Go(func() error { return engine.Run(gctx) })
 	}
 	g.Go(func() error { return watch(gctx, l.failed()) })
+	g.Go(func() error { return l.intake.Run(gctx) })
+	if l.reach != nil {
+		g.Go(func() error { return unlessEnded(gctx, l.reach(gctx)) })
+	}
 	d.lead(handler)
 	r.started(r.listening(listener, l))
 	return g.Wait()
+}
+
+// unlessEnded is the error of what was not told to end.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// openIntake opens what takes events. Only a log of somebody else's is away while this
+// process is not.
+func (r *run) openIntake(l *logOf) (*intake.Intake, error) {
+	o := intake.Options{Conn: l.conn, Logger: r.log}
+	if l.server == nil {
+		o.SpoolDir = filepath.Join(r.cfg.DataDir, "spool")
+	}
+	return intake.Open(o)
 }
 
 // watch returns what is fatal to the embedded server; a process without its log
@@ -162,8 +188,12 @@ func (r *run) natsLoopback() bool {
 }
 
 func (r *run) listening(listener net.Listener, l *logOf) Listening {
+	at := l.conn.ConnectedUrlRedacted()
+	if at == "" { // it is away
+		at = program.WithoutSecrets(r.cfg.StoreNATSURL)
+	}
 	return Listening{
-		NATS: l.conn.ConnectedUrlRedacted(), HTTP: "http://" + listener.Addr().String(), DataDir: r.cfg.DataDir,
+		NATS: at, HTTP: "http://" + listener.Addr().String(), DataDir: r.cfg.DataDir,
 		Own: l.server != nil, Token: r.cfg.APIToken != "" || r.cfg.TokensFile != "",
 	}
 }
@@ -186,10 +216,10 @@ func listen(addr string) (net.Listener, error) {
 
 // handler is the HTTP door, with metrics of its own: two processes of this kind
 // may live in one test.
-func (r *run) handler(engine *decider.Engine) (http.Handler, error) {
+func (r *run) handler(engine *decider.Engine, events *intake.Intake) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	for _, c := range []prometheus.Collector{
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), events,
 	} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
@@ -200,7 +230,7 @@ func (r *run) handler(engine *decider.Engine) (http.Handler, error) {
 		return nil, err
 	}
 	c := httpapi.Config{
-		Engine: engine, Version: program.Version, Token: r.cfg.APIToken, Tokens: others, Hosts: r.cfg.HTTPHosts, Registry: registry, Log: r.log,
+		Engine: engine, Publisher: events, Version: program.Version, Token: r.cfg.APIToken, Tokens: others, Hosts: r.cfg.HTTPHosts, Registry: registry, Log: r.log,
 	}
 	if !r.parts.Decides {
 		c.Engine = front{engine}

@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/quotashare/quotashare/decider"
+	"github.com/quotashare/quotashare/ingest/intake"
 )
 
 // Engine is a decider in this process.
@@ -68,4 +71,19 @@ func (e *Engine) Await() {
 	if err := e.AwaitReady(ctx); err != nil {
 		e.t.Fatalf("the engine does not get ready: %v", err)
 	}
+}
+
+// Intake takes events for the log of a connection.
+func Intake(t testing.TB, conn *nats.Conn) *intake.Intake {
+	t.Helper()
+	i, err := intake.Open(intake.Options{Conn: conn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := i.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return i
 }

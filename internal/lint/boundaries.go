@@ -58,6 +58,9 @@ var Boundaries = []Boundary{
 	{"httpapi", words("explanation", "whatif", "events", "plans", "questions", "usage", "wire", "quota", "tokens"), "a door carries documents and judges nothing"},
 	{"httpapi/openapitest", nil, "it holds a server to its document, and knows neither"},
 	{"ingest", words("events"), "the log stores bytes, and knows of events only the names of their subjects"},
+	{"ingest/groups", words("events"), "events of many callers become messages; to where is not known here"},
+	{"ingest/spool", words("events", "wire", "ingest/groups"), "it keeps messages and knows no broker"},
+	{"ingest/intake", words("events", "httpapi", "ingest/groups", "ingest/spool"), "it puts together how events get into the log, and folds nothing"},
 	{"web", nil, "pages are files, and what is on them the browser asks the API for"},
 	{"config", words("quota"), "configuration is data, and reads no environment"},
 	{"trace", words("quota", "wire"), "a file becomes events; where they go, others know"},
@@ -72,7 +75,7 @@ var Boundaries = []Boundary{
 	{"fakeprovider", words("dialect", "wire"), "a provider knows its own dialect, and nothing of who asks before it is called"},
 	{"demo", words("client", "dialect", "fakeprovider", "gateway", "keyfile"), "it is a user of what others are given, and shows only what the engine says"},
 	{"internal/brokertest", words("ingest"), "tests of many packages need a broker, and it knows none of them"},
-	{"internal/enginetest", words("decider"), "tests of those who use an engine need one"},
+	{"internal/enginetest", words("decider", "ingest/intake"), "tests of those who use an engine need one"},
 	{"internal/golden", nil, "it is tests alone, of what the others compute"},
 	{"internal/lint", nil, "the rules of the house judge all and use none"},
 }

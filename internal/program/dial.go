@@ -19,12 +19,26 @@ const redialWait = time.Second
 // try is logged. The connection reconnects for ever. It ends early only when
 // ctx does, or when the server refuses who we are.
 func Dial(ctx context.Context, serverURL, name, token string, log *slog.Logger) (*nats.Conn, error) {
-	connected := make(chan struct{}, 1)
+	conn, connected, err := Dialing(serverURL, name, token, log)
+	if err != nil {
+		return nil, err
+	}
+	if err := connected(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// Dialing is Dial for who has something to do until the log answers; connected waits
+// for that, and may be called once.
+func Dialing(serverURL, name, token string, log *slog.Logger) (conn *nats.Conn, connected func(context.Context) error, err error) {
+	opened := make(chan struct{}, 1)
 	closed := make(chan error, 1)
-	shown := withoutSecrets(serverURL)
+	shown := WithoutSecrets(serverURL)
 	opts := []nats.Option{
 		nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(redialWait), nats.RetryOnFailedConnect(true),
-		nats.ConnectHandler(func(*nats.Conn) { connected <- struct{}{} }),
+		nats.ConnectHandler(func(*nats.Conn) { opened <- struct{}{} }),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
 			log.Warn("the log does not answer; trying again", "url", shown, "every", redialWait, "err", err)
 		}),
@@ -39,23 +53,23 @@ func Dial(ctx context.Context, serverURL, name, token string, log *slog.Logger) 
 	if token != "" {
 		opts = append(opts, nats.Token(token))
 	}
-	nc, err := nats.Connect(serverURL, opts...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown, err)
+	if conn, err = nats.Connect(serverURL, opts...); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", shown, err)
 	}
-	select {
-	case <-connected:
-		return nc, nil
-	case err := <-closed:
-		return nil, fmt.Errorf("%s: the server refuses us: %w", shown, err)
-	case <-ctx.Done():
-		nc.Close()
-		return nil, ctx.Err()
-	}
+	return conn, func(ctx context.Context) error {
+		select {
+		case <-opened:
+			return nil
+		case err := <-closed:
+			return fmt.Errorf("%s: the server refuses us: %w", shown, err)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}, nil
 }
 
-// withoutSecrets is a list of URLs as it may be shown.
-func withoutSecrets(urls string) string {
+// WithoutSecrets is a list of URLs as it may be shown.
+func WithoutSecrets(urls string) string {
 	var all []string
 	for text := range strings.SplitSeq(urls, ",") {
 		if u, err := url.Parse(strings.TrimSpace(text)); err == nil {

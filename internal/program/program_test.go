@@ -222,7 +222,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 		"nats://a:4222":                         "nats://a:4222",
 		"nats://token@a:4222,nats://u:pw@b:422": "nats://xxxxx@a:4222,nats://xxxxx@b:422",
 	} {
-		if got := withoutSecrets(text); got != want {
+		if got := WithoutSecrets(text); got != want {
 			t.Errorf("%s is shown as %s, want %s", text, got, want)
 		}
 	}

@@ -1,0 +1,133 @@
+// Package intake takes events for the log: of many callers in groups,
+// and, where it has a spool, also while the log is away.
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/ingest/groups"
+	"github.com/quotashare/quotashare/ingest/spool"
+)
+
+// Options say where events go.
+type Options struct {
+	Conn *nats.Conn
+	// SpoolDir is where events are kept while the log is away, "" = they are refused
+	// then. A log in the same process is never away alone.
+	SpoolDir string
+	// SpoolBytes is how much may be kept, 0 = 1 GiB.
+	SpoolBytes int64
+	Logger     *slog.Logger
+}
+
+// Intake is an httpapi.Publisher.
+type Intake struct {
+	groups *groups.Groups
+	spool  *spool.Spool // nil = none
+}
+
+// Open returns an intake, and opens its spool.
+func Open(o Options) (*Intake, error) {
+	js, err := jetstream.New(o.Conn)
+	if err != nil {
+		return nil, fmt.Errorf("intake: %w", err)
+	}
+	i := &Intake{}
+	var log groups.Log = &stream{conn: o.Conn, js: js}
+	if o.SpoolDir != "" {
+		if i.spool, err = spool.Open(spool.Options{Dir: o.SpoolDir, Log: log, Most: o.SpoolBytes, Logger: o.Logger}); err != nil {
+			return nil, err
+		}
+		log = i.spool
+	}
+	i.groups = groups.New(groups.Options{Log: log})
+	return i, nil
+}
+
+// Publish implements httpapi.Publisher.
+func (i *Intake) Publish(ctx context.Context, subject string, array []byte, n int) (httpapi.Receipt, error) {
+	r, err := i.groups.Publish(ctx, subject, array, n)
+	switch {
+	case errors.Is(err, groups.ErrFull):
+		return httpapi.Receipt{}, httpapi.Refuse(httpapi.ErrBusy, "%v", err)
+	case errors.Is(err, spool.ErrFull):
+		return httpapi.Receipt{}, httpapi.Refuse(httpapi.ErrBusy, "%v", err)
+	}
+	return httpapi.Receipt{Seq: r.Seq, Spooled: r.Spooled}, err
+}
+
+// Run brings what was kept into the log until ctx ends, and returns nil then. Its error
+// is that of the disk.
+func (i *Intake) Run(ctx context.Context) error {
+	if i.spool == nil {
+		return nil
+	}
+	return i.spool.Run(ctx)
+}
+
+// Close waits for what is under way. What is kept stays for the next start.
+func (i *Intake) Close() error {
+	i.groups.Close()
+	if i.spool == nil {
+		return nil
+	}
+	return i.spool.Close()
+}
+
+// stream is the log.
+type stream struct {
+	conn *nats.Conn
+	js   jetstream.JetStream
+}
+
+// Publish implements groups.Log.
+func (s *stream) Publish(ctx context.Context, m *groups.Message) (groups.Receipt, error) {
+	// While it connects again the client would keep the message and send it later, when
+	// it was given up here.
+	if !s.conn.IsConnected() {
+		return groups.Receipt{}, away(nats.ErrDisconnected)
+	}
+	msg := nats.NewMsg(m.Subject)
+	msg.Data = m.Data
+	msg.Header.Set(events.HeaderContentType, "application/json")
+	msg.Header.Set(events.HeaderMsgID, m.ID)
+	ack, err := s.js.PublishMsg(ctx, msg)
+	if err != nil {
+		return groups.Receipt{}, refusal(err)
+	}
+	return groups.Receipt{Seq: ack.Sequence}, nil
+}
+
+// refusal says of an error whether the log may take the message later.
+func refusal(err error) error {
+	var said *jetstream.APIError
+	switch {
+	case errors.Is(err, nats.ErrMaxPayload), errors.As(err, &said) && said.ErrorCode == tooLarge:
+		return httpapi.Refuse(httpapi.ErrTooLarge, "the message is larger than the log takes: split it")
+	case said != nil && said.Code == 400:
+		return fmt.Errorf("the log refuses the message: %w", err)
+	}
+	return away(err)
+}
+
+func away(err error) error {
+	return awayError{httpapi.Refuse(httpapi.ErrUnavailable, "the log takes no writes at the moment: %v", err)}
+}
+
+// awayError is a refusal that spools know.
+type awayError struct{ error }
+
+func (awayError) Is(target error) bool { return target == spool.ErrAway }
+
+func (e awayError) Unwrap() error { return e.error }
+
+// tooLarge is the broker's code for a message above the stream's max_msg_size.
+const tooLarge = 10054

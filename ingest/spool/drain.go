@@ -1,0 +1,200 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/quotashare/quotashare/ingest/groups"
+)
+
+// How long is waited after a message that the log did not take, and how often the file
+// that says how far it is is written.
+const (
+	firstPause = 100 * time.Millisecond
+	mostPause  = 2 * time.Second
+	eachCursor = 64 // messages
+)
+
+// Run brings what is kept into the log, until ctx ends. It returns nil then, and an
+// error when a file cannot be read.
+func (s *Spool) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-s.bell:
+		case <-ctx.Done():
+			return nil
+		}
+		if err := s.drain(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// drain brings all that there is.
+func (s *Spool) drain(ctx context.Context) error {
+	brought, began := uint64(0), time.Now()
+	for n := 1; ; n++ {
+		b, err := s.first()
+		if errors.Is(err, io.EOF) {
+			if brought > 0 {
+				s.o.Logger.Info("the log has all that was kept for it", "events", brought, "took", time.Since(began))
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		taken, err := s.bring(ctx, b.list)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		brought += taken
+		if err := s.passed(b, taken, n%eachCursor == 0); err != nil {
+			return err
+		}
+	}
+}
+
+// batch are neighbours that are brought as one message. One by one they would be brought
+// as slowly as they came, and while more comes there would be no end of it.
+type batch struct {
+	p      *segment
+	list   []*groups.Message
+	events int
+	bytes  int
+	next   int64 // where the record after it is
+	newest int64 // when the last one came, epoch ms
+}
+
+// first returns the first records that were not brought; io.EOF when there are none.
+func (s *Spool) first() (*batch, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.parts) > 0 {
+		if p := s.parts[0]; p.from < p.to {
+			return p.batch()
+		}
+		if err := s.finish(s.parts[0]); err != nil {
+			return nil, err
+		}
+	}
+	return nil, io.EOF
+}
+
+func (p *segment) batch() (*batch, error) {
+	b := &batch{p: p, next: p.from}
+	for b.next < p.to {
+		r, next, err := readRecord(p.file, b.next)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, io.ErrUnexpectedEOF
+		case err != nil:
+			return nil, err
+		case len(b.list) > 0 && (r.Subject != b.list[0].Subject || !groups.Fits(b.bytes, b.events, r.Data, r.Events)):
+			return b, nil
+		}
+		b.list = append(b.list, r.message())
+		b.events, b.bytes, b.next, b.newest = b.events+r.Events, b.bytes+len(r.Data), next, r.Time
+	}
+	return b, nil
+}
+
+// finish removes the first segment, all of which was brought. First the cursor passes
+// it, so that none of another name is taken for it.
+func (s *Spool) finish(p *segment) error {
+	if err := (cursor{Segment: p.number + 1}).write(s.o.Dir); err != nil {
+		return err
+	}
+	s.parts = s.parts[1:]
+	return errors.Join(p.file.Close(), os.Remove(s.path(p.number)))
+}
+
+// bring has the log take messages, as long as that takes, and returns how many events it
+// has of them. Those that it will never take are put aside. The error is that of ctx, or
+// of the disk.
+func (s *Spool) bring(ctx context.Context, list []*groups.Message) (taken uint64, err error) {
+	m := groups.Join(list)
+	err = s.insist(ctx, m)
+	switch {
+	case err == nil:
+		return uint64(m.Events), nil
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case len(list) == 1:
+		return 0, s.refuse(m, err)
+	}
+	for i := range list { // one of them may be what it does not take
+		n, err := s.bring(ctx, list[i:i+1])
+		if taken += n; err != nil {
+			return taken, err
+		}
+	}
+	return taken, nil
+}
+
+// insist publishes until the log has the message, or refuses it, or ctx ends.
+func (s *Spool) insist(ctx context.Context, m *groups.Message) error {
+	for pause := firstPause; ; pause = min(2*pause, mostPause) {
+		try, cancel := context.WithTimeout(ctx, s.o.Try)
+		_, err := s.o.Log.Publish(try, m)
+		cancel()
+		if err == nil || !errors.Is(err, ErrAway) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// refuse puts a message that the log will never take where it can be looked at.
+func (s *Spool) refuse(m *groups.Message, why error) error {
+	to := filepath.Join(s.o.Dir, refused)
+	r := record{Subject: m.Subject, ID: m.ID, Events: m.Events, Time: s.o.Now().UnixMilli(), Data: m.Data}
+	data, err := r.encode()
+	if err == nil {
+		err = appendTo(to, data)
+	}
+	if err != nil {
+		return err
+	}
+	s.o.Logger.Error("the log refuses events that were kept for it; they were put aside", "file", to, "subject", m.Subject, "events", m.Events, "err", why)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused += uint64(m.Events)
+	return nil
+}
+
+func appendTo(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// passed counts messages out.
+func (s *Spool) passed(b *batch, taken uint64, say bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept.messages, s.kept.events, s.kept.bytes = s.kept.messages-len(b.list), s.kept.events-b.events, s.kept.bytes-(b.next-b.p.from)
+	s.drained += taken
+	s.kept.oldest = b.newest
+	if b.p.from = b.next; s.kept.messages == 0 {
+		s.kept.oldest = 0
+	}
+	if say {
+		return cursor{Segment: b.p.number, Offset: b.next}.write(s.o.Dir)
+	}
+	return nil
+}
