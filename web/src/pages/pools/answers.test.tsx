@@ -95,7 +95,7 @@ test("who borrows while there is room is fair, and who is blocked below its shar
   draw();
   tell([], [use("ann", 66, true), use("bob", 14)], [account(80)], { mode: "generous", burnRate: { perSecond: "0.02", timeToExhaustionMs: 1_000_000 } });
   expect(answers().slice(1)).toEqual(["No: 1 account window runs out before the reset.", "Yes: 1 key borrows what others leave."]);
-  expect(rows(1)[1]).toBe("Team, requests per hourLasts at this rate80 % of the limit, on the way to 72 % of it");
+  expect(rows(1)[1]).toBe("Team, requests per hourLasts at this rate80 % of the limit, going to 72 % of it");
   tell([verdict("bob", { decision: "block", reason: "global-saturated" })], [use("ann", 66, true), use("bob", 34)], [], { consumedTotal: 100 });
   expect(answers()[2]).toBe("No: 1 key is blocked below its share. Shares count there now.");
   expect(rows(2)[0]).toBe("bobblocked at 68 % of its share34 of 50, requests per hour, in Team");

@@ -88,7 +88,7 @@ function RollingRow({ of: { poolId, poolName, dimension: d, outcome } }: { of: R
       <Meter value={d.usedPercent ?? 0} tone={said.tone} label={`${percent(d.usedPercent, "the limit")} used`} />
       <p class="answer-small">
         <Percent value={d.usedPercent} of="the limit" />
-        {outcome.kind === "lasts" && `, on the way to ${portion(outcome.most, d.limit, "it")}`}
+        {outcome.kind === "lasts" && `, going to ${portion(outcome.most, d.limit, "it")}`}
       </p>
     </li>
   );

@@ -19,10 +19,10 @@ export function Summary() {
       <Figure title="Keys with a share" small="each counted once">
         {grouped(String(f.keys))}
       </Figure>
-      <Figure title="Average use" small={`of the limit, over ${count(f.knownLimits, "known limit")}`}>
+      <Figure title="Average use" small={`of ${count(f.knownLimits, "known limit")}`}>
         {f.averageUse === null ? "not known" : <span title={`${f.averageUse} % of the limit`}>{percentFigure(f.averageUse)}</span>}
       </Figure>
-      <Figure title="Borrowing now" small="above their share, in each pool">
+      <Figure title="Borrowing now" small="counted in each pool">
         {count(f.borrowing, "key")}
       </Figure>
       <BlockedLately />
