@@ -17,7 +17,7 @@ import (
 // begins: the state has sums. Of an event that the log has twice, the state knows
 // which one it counted.
 func (x *explainer) consumption(ctx context.Context, p *Player) error {
-	s, err := x.find(ctx, p.State())
+	s, err := x.find(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -36,9 +36,9 @@ func (x *explainer) consumption(ctx context.Context, p *Player) error {
 // find looks for the events of all lines. Where in the log a provider's cycle began, and
 // what came for it before, is seen only from a reading of the cycle before: so it looks
 // from further and further back, until it ends in the cycle that the state is in.
-func (x *explainer) find(ctx context.Context, state *projector.State) (*search, error) {
+func (x *explainer) find(ctx context.Context, p *Player) (*search, error) {
 	for back := firstBack; ; back *= 24 {
-		s := x.newSearch(state, back)
+		s := x.newSearch(p, back)
 		if len(s.lines) == 0 {
 			return s, nil
 		}

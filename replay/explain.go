@@ -88,7 +88,7 @@ func (x *explainer) place(ctx context.Context) (err error) {
 	case x.at == 0:
 		return refuse("at", "is missing: name the instant, a seq, or a decisionId")
 	}
-	if x.seq, err = x.o.Log.SeqAt(ctx, x.at); err != nil {
+	if x.seq, err = x.o.SeqAt(ctx, x.at); err != nil {
 		return err
 	}
 	if x.seq < first-1 || x.seq == 0 {
@@ -135,7 +135,7 @@ func (x *explainer) begin(ctx context.Context) (uint64, error) {
 	case !x.made.Question.Routed():
 		return x.seq - 1, nil
 	}
-	came, err := x.o.Log.SeqAt(ctx, x.at-x.made.Question.Wait()-1)
+	came, err := x.o.SeqAt(ctx, x.at-x.made.Question.Wait()-1)
 	return min(came, x.seq-1), err
 }
 

@@ -186,11 +186,6 @@ func (l purged) From(ctx context.Context, seq uint64) (projector.Source, func(),
 	return l.memory.From(ctx, max(seq, l.first))
 }
 
-func (l purged) SeqAt(ctx context.Context, at int64) (uint64, error) {
-	seq, err := l.memory.SeqAt(ctx, at)
-	return max(seq, l.first-1), err
-}
-
 // Of a cycle that was open when the log begins now, what the log still has is found.
 func TestWhatIsLeftOfACycleIsFound(t *testing.T) {
 	l := split()

@@ -17,8 +17,4 @@ type Log interface {
 	// Bounds returns the sequences of the first and the last message. Of an empty
 	// log first is one more than last.
 	Bounds(ctx context.Context) (first, last uint64, err error)
-	// SeqAt returns the sequence of the last message whose broker's timestamp is at
-	// or before at, epoch ms; 0 when there was none. The message itself may be
-	// gone.
-	SeqAt(ctx context.Context, at int64) (uint64, error)
 }

@@ -49,6 +49,7 @@ type Player struct {
 	in    reading
 	run   projector.Run
 	uncut int // messages folded since the last cut
+	marks []mark
 	verdicts
 }
 
@@ -123,6 +124,9 @@ func (p *Player) begin(ctx context.Context, from *snapdir.Snapshot, end uint64) 
 		return err
 	}
 	p.began = p.state.Position()
+	if p.began.Seq != 0 {
+		p.mark()
+	}
 	p.in = reading{end: end, read: p.began.Seq, passed: p.began.Seq}
 	if p.in.source, p.stop, err = p.o.Log.Source(ctx, p.began); err != nil {
 		return err

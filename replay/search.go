@@ -13,6 +13,7 @@ import (
 // search looks for events.
 type search struct {
 	*explainer
+	p     *Player // of which the state is
 	state *projector.State
 	conns []string
 	lines []*line
@@ -35,9 +36,9 @@ type search struct {
 }
 
 // newSearch returns one that looks for cycles from so many ms before them.
-func (x *explainer) newSearch(state *projector.State, back int64) *search {
+func (x *explainer) newSearch(p *Player, back int64) *search {
 	s := &search{
-		explainer: x, state: state, conns: x.connections(), back: back,
+		explainer: x, p: p, state: p.State(), conns: x.connections(), back: back,
 		listed: make(map[string]bool), seen: make(map[[16]byte]struct{}), old: make(map[[16]byte]int64),
 	}
 	if pool := x.asked[0].Pool; pool != nil {
@@ -98,7 +99,7 @@ func (s *search) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before, err := s.o.Log.SeqAt(ctx, s.from()-1)
+	before, err := s.o.seqAt(ctx, s.from()-1, s.p.passed(s.from()-1))
 	s.whole = before < first
 	s.purged = s.whole && first > 1
 	if err != nil || before >= s.seq {

@@ -147,6 +147,7 @@ func (p *Player) fold(ctx context.Context, run *projector.Run, holds []announced
 		return fmt.Errorf("replay: fold: %w", err)
 	}
 	p.settle(holds)
+	p.mark()
 	if p.o.Progress != nil {
 		p.o.Progress(seq)
 	}

@@ -149,7 +149,7 @@ func (a *auditor) place(ctx context.Context) (err error) {
 	}
 	o := &a.o
 	if o.FromTime != 0 {
-		before, err := o.Log.SeqAt(ctx, o.FromTime-1)
+		before, err := o.SeqAt(ctx, o.FromTime-1)
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (a *auditor) place(ctx context.Context) (err error) {
 	}
 	switch {
 	case o.ToTime != 0:
-		if o.To, err = o.Log.SeqAt(ctx, o.ToTime); err != nil {
+		if o.To, err = o.SeqAt(ctx, o.ToTime); err != nil {
 			return err
 		}
 	case o.To == 0 || o.To > a.last:

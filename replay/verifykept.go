@@ -14,7 +14,7 @@ type Kept interface {
 // begins with the answers of message from, or at fromAt if that is not 0; 0 = none is
 // gone. Rows that do not tell are believed to be all there. Decisions are kept for a
 // shorter time than the log, and whoever counts them has to say so.
-func notKept(ctx context.Context, log Log, rows any, from uint64, fromAt int64) (since int64, err error) {
+func notKept(ctx context.Context, o *Options, rows any, from uint64, fromAt int64) (since int64, err error) {
 	kept, tells := rows.(Kept)
 	if !tells {
 		return 0, nil
@@ -22,7 +22,7 @@ func notKept(ctx context.Context, log Log, rows any, from uint64, fromAt int64) 
 	if since, err = kept.KeptSince(ctx); err != nil {
 		return 0, err
 	}
-	first, _, err := log.Bounds(ctx)
+	first, _, err := o.Log.Bounds(ctx)
 	if err != nil || since <= fromAt {
 		return 0, err
 	}
@@ -30,7 +30,7 @@ func notKept(ctx context.Context, log Log, rows any, from uint64, fromAt int64) 
 		from = first // however old the message is that is answered from
 	}
 	// Before the log began nothing was answered from it.
-	before, err := log.SeqAt(ctx, since-1)
+	before, err := o.SeqAt(ctx, since-1)
 	if err != nil || before < max(from, first) {
 		return 0, err
 	}

@@ -23,7 +23,7 @@ func (a *auditor) sort(ctx context.Context) (*sortedRows, error) {
 	if err != nil || a.o.Rows == nil {
 		return s, err
 	}
-	a.made.NotKept, err = notKept(ctx, a.o.Log, a.o.Rows, a.o.From, a.o.FromTime)
+	a.made.NotKept, err = notKept(ctx, &a.o.Options, a.o.Rows, a.o.From, a.o.FromTime)
 	if err := errors.Join(err, a.beyond(ctx, highest)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -60,7 +60,7 @@ func (w *whatIf) run(ctx context.Context) (err error) {
 	if err := w.place(ctx); err != nil {
 		return err
 	}
-	if w.kept, err = notKept(ctx, w.o.Log, w.o.Rows, w.made.From, w.t.From.Time); err != nil {
+	if w.kept, err = notKept(ctx, &w.o.Options, w.o.Rows, w.made.From, w.t.From.Time); err != nil {
 		return err
 	}
 	if w.sorted, err = w.sort(ctx); err != nil {
@@ -142,7 +142,7 @@ func (w *whatIf) end(ctx context.Context, last uint64) (uint64, error) {
 	case to.Seq != 0:
 		return to.Seq, nil
 	case to.Time != 0:
-		return w.o.Log.SeqAt(ctx, to.Time)
+		return w.o.SeqAt(ctx, to.Time)
 	}
 	return last, nil
 }
@@ -161,7 +161,7 @@ func (w *whatIf) start(ctx context.Context) (uint64, error) {
 		}
 		from = at - usualRange
 	}
-	before, err := w.o.Log.SeqAt(ctx, from-1)
+	before, err := w.o.SeqAt(ctx, from-1)
 	return before + 1, err
 }
 

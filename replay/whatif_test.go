@@ -37,15 +37,6 @@ func (l *memory) Bounds(context.Context) (first, last uint64, err error) {
 	return 1, uint64(len(l.list)), nil
 }
 
-func (l *memory) SeqAt(_ context.Context, at int64) (seq uint64, err error) {
-	for _, m := range l.list {
-		if m.Time <= at {
-			seq = m.Seq
-		}
-	}
-	return seq, nil
-}
-
 // Each gives the rows in no order of the log, as processes record them: but those of
 // one instant in the order in which they were answered.
 func (l *memory) Each(_ context.Context, fn func(*questions.Record) error) error {

@@ -41,7 +41,7 @@ func (r *replayCmd) replay(ctx context.Context, p program.Process) (err error) {
 	defer log.close()
 	o := replay.DigestOptions{Options: log.Options, Every: r.Every, Quick: r.Quick}
 	for _, at := range r.At {
-		seq, err := at.in(ctx, log.Log, "at")
+		seq, err := at.in(ctx, &log.Options, "at")
 		if err != nil {
 			return err
 		}

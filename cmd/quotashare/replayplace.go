@@ -56,8 +56,8 @@ func (l place) before(other place) bool {
 // in returns the sequence of the message, of an instant that of the last one at or
 // before it. It is an error when the log has neither: there is no state that could be
 // looked at.
-func (l place) in(ctx context.Context, log replay.Log, flag string) (seq uint64, err error) {
-	first, last, err := log.Bounds(ctx)
+func (l place) in(ctx context.Context, log *replay.Options, flag string) (seq uint64, err error) {
+	first, last, err := log.Log.Bounds(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -1,6 +1,8 @@
 package livelog_test
 
 import (
+	"context"
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/internal/brokertest"
+	"github.com/quotashare/quotashare/projector/jetsource"
 	"github.com/quotashare/quotashare/replay"
 	"github.com/quotashare/quotashare/replay/livelog"
 )
@@ -81,5 +84,29 @@ func TestSeqAtIsTheLastMessageOfTheMillisecond(t *testing.T) {
 	}
 	if first, last, err := log.Bounds(t.Context()); first != 1 || last != end || err != nil {
 		t.Errorf("bounds: %d, %d, %v", first, last, err)
+	}
+}
+
+// TestABrokerThatStaysAwayEndsAnAudit, which would else fold on for ever.
+func TestABrokerThatStaysAwayEndsAnAudit(t *testing.T) {
+	broker := brokertest.StartAgain(t)
+	nc, js := broker.Log()
+	if _, err := js.Publish(t.Context(), "quota.due", []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	log, err := livelog.NATSLog(livelog.NATSOptions{Conn: nc, Patience: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, end, err := log.From(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	broker.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), livelog.Patience/2)
+	defer cancel()
+	if _, err := source.Next(ctx); !errors.Is(err, jetsource.ErrAway) {
+		t.Errorf("it ended with %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package livelog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -24,10 +25,17 @@ type NATSOptions struct {
 	// Gentle reads little at a time: for who shares a processor with those whose
 	// answers must be fast.
 	Gentle bool
-	Log    *slog.Logger // nil = nobody is told of a broker that does not answer
+	// Patience is how long a broker that does not answer is waited for; 0 = Patience.
+	Patience time.Duration
+	Log      *slog.Logger // nil = nobody is told of a broker that does not answer
 }
 
-// Log is a replay.Log in a broker.
+// Patience is how long an audit waits for a broker that is away: longer than one takes
+// to start again, and not so long that who looks on takes it for work.
+const Patience = 20 * time.Second
+
+// Log is a replay.Log in a broker. Reading it ends with jetsource.ErrAway when the broker
+// stays away.
 type Log struct {
 	o  NATSOptions
 	js jetstream.JetStream
@@ -65,7 +73,8 @@ func (l *Log) open(after projector.Position, from uint64) (projector.Source, fun
 		batch = gentleBatch
 	}
 	s, err := jetsource.New(jetsource.Options{
-		Conn: l.o.Conn, Stream: events.Stream, After: after, From: from, Batch: batch, PurgeAge: l.o.PurgeAge, Log: l.o.Log,
+		Conn: l.o.Conn, Stream: events.Stream, After: after, From: from, Batch: batch, PurgeAge: l.o.PurgeAge,
+		Patience: cmp.Or(l.o.Patience, Patience), Log: l.o.Log,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -88,9 +97,15 @@ func (l *Log) Bounds(ctx context.Context) (first, last uint64, err error) {
 // Beyond it, and before the first that it can, it would take a time for another one.
 const latest = math.MaxInt64/int64(time.Millisecond) - 1
 
-// SeqAt implements replay.Log. A consumer that starts at a time stands before the first
-// message that it would deliver, so one question tells, and nothing is delivered.
-// Halving the sequences would be a dozen questions, and each may hit a gap.
+// SeqAt returns the sequence of the last message whose broker's timestamp is at or
+// before at, epoch ms; 0 when there was none. The message itself may be gone. It is
+// exact where the timestamps rise, as those of a clock that was never set back do; else
+// it is one such place, for who can do with that: replay.Options.SeqAt knows the right
+// one, and reads for it.
+//
+// A consumer that starts at a time stands before the first message that it would
+// deliver, so one question tells, and nothing is delivered. Halving the sequences would
+// be a dozen questions, and each may hit a gap.
 func (l *Log) SeqAt(ctx context.Context, at int64) (uint64, error) {
 	// The broker counts in ns, and all of its millisecond is at or before at.
 	after := time.UnixMilli(min(max(at, 0), latest) + 1)
