@@ -81,11 +81,15 @@ func (k *retainer) run(ctx context.Context, p *projection) error {
 	look := time.NewTicker(retentionLook)
 	defer look.Stop()
 	var planned retention.Settings
+	var was bool
 	for next := int64(0); ; {
 		settings := k.settings(p)
-		if _, now := p.state.At(); now >= next || settings != planned || k.left.Load() && k.e.shared.does() {
+		_, now := p.state.At()
+		// A log that was ahead of our clock may not be any more, without a message.
+		ahead := retention.Ahead(now, k.e.now())
+		if now >= next || settings != planned || ahead != was || k.left.Load() && k.e.shared.does() {
 			k.retain(ctx, p)
-			next, planned = now+retentionEvery, settings
+			next, planned, was = now+retentionEvery, settings, ahead
 		}
 		select {
 		case <-k.bell:

@@ -11,7 +11,10 @@ import (
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/ingest"
 	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/replay"
+	"github.com/quotashare/quotashare/replay/giveway"
 	"github.com/quotashare/quotashare/replay/livelog"
+	"github.com/quotashare/quotashare/replay/starts"
 	"github.com/quotashare/quotashare/snapshots"
 	"github.com/quotashare/quotashare/snapshots/projected"
 	"github.com/quotashare/quotashare/snapshots/retention"
@@ -20,7 +23,7 @@ import (
 // look says what there is to plan with.
 func (k *retainer) look(ctx context.Context, p *projection) (have retention.Have, err error) {
 	_, have.Now = p.state.At()
-	have.Horizon = projector.Horizon
+	have.Clock, have.Horizon = k.e.now(), projector.Horizon
 	if have.Snapshots, have.Unusable, err = k.local(); err != nil {
 		return have, err
 	}
@@ -32,8 +35,27 @@ func (k *retainer) look(ctx context.Context, p *projection) (have retention.Have
 		have.Shared = append(have.Shared, retention.Snapshot{Seq: h.Seq, LogTime: h.LogTime})
 	}
 	settings := k.settings(p)
-	have.Log, err = k.lookAtLog(ctx, have.Now-settings.Purge)
+	if have.Log, err = k.lookAtLog(ctx, have.Now-settings.Purge); err == nil && retention.Ahead(have.Now, have.Clock) {
+		have.Log.Ahead, err = k.firstAhead(ctx, have.Clock)
+	}
 	return have, err
+}
+
+// thin removes the snapshots that any plan would, between two plans: else those that are
+// asked for would pile up for as long as log time stands still. A plan that is under way
+// counts on what it found, and removes them itself.
+func (k *retainer) thin(p *projection) {
+	if !k.turn.TryLock() {
+		return
+	}
+	defer k.turn.Unlock()
+	list, _, err := k.local()
+	for _, seq := range retention.Crowded(k.settings(p), list) {
+		err = errors.Join(err, k.e.snapshots.dir.Remove(seq))
+	}
+	if err != nil {
+		k.e.o.Log.Warn("snapshots that are not needed any more cannot be removed", "err", err)
+	}
 }
 
 // local returns the snapshots of the directory from which this program could begin,
@@ -72,7 +94,8 @@ func (k *retainer) isWhole(h snapshots.Header) bool {
 }
 
 // lookAtLog says what the log has, and where the first message stands that is not
-// older than the instant.
+// older than the instant. Where a clock was set back this is about so: the messages that
+// were stored while it was ahead may be taken for as old as they are.
 func (k *retainer) lookAtLog(ctx context.Context, cutoff int64) (x retention.Log, err error) {
 	stream, err := k.e.js.Stream(ctx, events.Stream)
 	if err != nil {
@@ -87,6 +110,20 @@ func (k *retainer) lookAtLog(ctx context.Context, cutoff int64) (x retention.Log
 	older, err := log.SeqAt(ctx, cutoff-1)
 	x.Young = older + 1
 	return x, err
+}
+
+// firstAhead finds the message that brought a log time which is ahead of the clock.
+func (k *retainer) firstAhead(ctx context.Context, clock int64) (uint64, error) {
+	log, err := livelog.NATSLog(livelog.NATSOptions{Conn: k.e.o.Conn, PurgeAge: k.e.o.PurgeAge, Gentle: true, Log: k.e.o.Log})
+	if err != nil {
+		return 0, err
+	}
+	o := replay.Options{Log: log, Pause: giveway.Pause(k.e.audits.busy)}
+	if dir := k.e.snapshots.dir; dir != nil {
+		o.Start = starts.Local{Dir: dir}
+	}
+	timely, err := o.SeqAt(ctx, clock+retention.MostAhead)
+	return timely + 1, err
 }
 
 // purge deletes the usage, signals and holds of the log below a sequence, if this

@@ -170,6 +170,7 @@ func (k *snapshotKeeper) take(ctx context.Context, p *projection) (got takenSnap
 			k.shared.saved(got.header)
 		}
 		k.tidy()
+		k.e.retention.thin(p)
 	case ctx.Err() == nil && !errors.Is(got.err, projected.ErrNothing):
 		k.figures.failed.Add(1)
 		k.e.o.Log.Error("no snapshot could be taken; the state goes on without", "err", got.err)

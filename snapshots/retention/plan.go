@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/quotashare/quotashare/quota"
 )
 
 // Snapshot is one that can be used, by its header: a caller leaves out what is
@@ -20,11 +22,15 @@ type Log struct {
 	// Young is the sequence of the first message that is not older than the
 	// purge's age, Last + 1 when all are older.
 	Young uint64
+	// Ahead is the sequence of the first message that is ahead of Have.Clock by more
+	// than MostAhead; it matters only when Have.Now is.
+	Ahead uint64
 }
 
 // Have is what there is.
 type Have struct {
 	Now       int64      // log time, epoch ms
+	Clock     int64      // of the program that plans, epoch ms
 	Horizon   int64      // of de-duplication, ms
 	Snapshots []Snapshot // of this program
 	// Unusable are the sequences of snapshots of this program that are damaged, of
@@ -72,16 +78,38 @@ type Plan struct {
 	Steps []Step `json:"steps"`
 }
 
-// Make plans. An error says why the settings cannot be followed; then nothing may
-// be deleted.
+// MostAhead is how far log time may be ahead of the clock of who plans, in ms. Clocks
+// that are looked after differ by less than a second, and an hour is nothing beside the
+// ages here.
+const MostAhead int64 = 3_600_000
+
+// Ahead reports whether a log time is so far ahead of a clock that one of them must be
+// wrong. Ages by it would be too, and log time never falls: one message that a broker
+// stored while its clock was ahead makes all that is before it old, for good.
+func Ahead(logTime, clock int64) bool { return logTime-clock > MostAhead }
+
+// timely refuses a log time that is ahead. The text has no clock in it, so that it is the
+// same for as long as nothing changes.
+func (h *Have) timely() error {
+	if !Ahead(h.Now, h.Clock) {
+		return nil
+	}
+	cure := fmt.Sprintf("if a broker's was when it stored message %d, take that out of the log", h.Log.Ahead)
+	if h.Log.Ahead > h.Log.Last {
+		cure = "else the log has no such message any more, and this program's state has to be folded again"
+	}
+	return fmt.Errorf("log time: is %s, more than an hour ahead of this program's clock: nothing is deleted, as everything would seem old: "+
+		"if the clock of this machine is wrong, set it; %s, as docs/RETENTION.md says", quota.FormatInstant(h.Now), cure)
+}
+
+// Make plans. An error says why the settings cannot be followed, or why ages cannot be
+// believed; then nothing may be deleted.
 func Make(s Settings, have Have) (Plan, error) {
 	p := Plan{Now: have.Now}
-	if err := s.Validate(have.Horizon); err != nil {
+	if err := cmp.Or(s.Validate(have.Horizon), have.timely()); err != nil {
 		return p, err
 	}
-	list := slices.Clone(have.Snapshots)
-	slices.SortFunc(list, func(a, b Snapshot) int { return cmp.Compare(b.Seq, a.Seq) })
-	p.sort(&s, list)
+	p.sort(&s, newestFirst(have.Snapshots))
 	for _, seq := range have.Unusable {
 		if len(p.Keep) >= s.Newest {
 			p.add(Step{Action: RemoveSnapshot, Seq: seq, Why: "it cannot be used, and enough others can"})
@@ -131,6 +159,26 @@ func (p *Plan) reason(s *Settings, list []Snapshot, i, anchor int) string {
 		return "it is the oldest of its stretch of " + age(s.Spacing)
 	}
 	return ""
+}
+
+// Crowded returns the sequences of the snapshots that are not of the newest, and beside
+// which an older one of their stretch stays: any plan would remove them, so they can go
+// as soon as another is taken. Those that go for their age are left to a plan: this one
+// knows no instant, and no clock that is wrong makes it wrong.
+func Crowded(s Settings, have []Snapshot) (seqs []uint64) {
+	list := newestFirst(have)
+	for i := s.Newest; i+1 < len(list); i++ {
+		if stretch(list[i], &s) == stretch(list[i+1], &s) {
+			seqs = append(seqs, list[i].Seq)
+		}
+	}
+	return seqs
+}
+
+func newestFirst(have []Snapshot) []Snapshot {
+	list := slices.Clone(have)
+	slices.SortFunc(list, func(a, b Snapshot) int { return cmp.Compare(b.Seq, a.Seq) })
+	return list
 }
 
 func stretch(n Snapshot, s *Settings) int64 {

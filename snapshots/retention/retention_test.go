@@ -76,7 +76,7 @@ func at(t int64) retention.Snapshot { return retention.Snapshot{Seq: uint64(t / 
 
 func have(now int64, list ...retention.Snapshot) retention.Have {
 	return retention.Have{
-		Now: now, Horizon: horizon, Snapshots: list,
+		Now: now, Clock: now, Horizon: horizon, Snapshots: list,
 		Log: retention.Log{First: 1, Last: uint64(now / hour), Young: uint64((now - 60*day) / hour)},
 	}
 }
@@ -164,6 +164,54 @@ func TestWhatCannotBeUsedGoes(t *testing.T) {
 	}
 }
 
+// TestNothingGoesWhileLogTimeIsAhead of the clock: one of them is wrong.
+func TestNothingGoesWhileLogTimeIsAhead(t *testing.T) {
+	const now = 1000 * day
+	old := []retention.Snapshot{at(930 * day), at(now - hour), at(now)}
+	h := have(now, old...)
+	h.Log.Ahead = 23_990
+	for _, c := range []struct {
+		clock int64
+		gone  uint64 // messages at the end of the log
+		says  string
+	}{
+		{now - hour, 0, ""},
+		{now + 400*day, 0, ""},
+		{now - hour - 1, 0, "log time: is 1972-09-27T00:00:00.000Z, more than an hour ahead of this program's clock: nothing is deleted, as everything would seem old: if the clock of this machine is wrong, set it; if a broker's was when it stored message 23990, take that out of the log, as docs/RETENTION.md says"},
+		{now - 400*day, 11, "log time: is 1972-09-27T00:00:00.000Z, more than an hour ahead of this program's clock: nothing is deleted, as everything would seem old: if the clock of this machine is wrong, set it; else the log has no such message any more, and this program's state has to be folded again, as docs/RETENTION.md says"},
+	} {
+		h.Clock, h.Log.Last = c.clock, uint64(now/hour)-c.gone
+		p, err := retention.Make(retention.DefaultSettings(3, 14), h)
+		said := ""
+		if err != nil {
+			said = err.Error()
+		}
+		if (len(p.Steps) == 0) != (c.says != "") || said != c.says {
+			t.Errorf("by clock %d ms off: %d steps, %s", c.clock-now, len(p.Steps), said)
+		}
+	}
+}
+
+func TestWhatIsCrowdedGoesAtOnce(t *testing.T) {
+	s := retention.DefaultSettings(3, 14)
+	list := []retention.Snapshot{
+		at(999*day + 2), at(1000 * day), at(985 * day), at(999*day + 1), at(999 * day), at(990 * day), at(980 * day), at(984 * day),
+	}
+	want := []uint64{uint64(999 * day / hour), uint64(985 * day / hour), uint64(984 * day / hour)}
+	list[0].Seq, list[3].Seq = uint64(999*day/hour)+2, uint64(999*day/hour)+1
+	if diff := cmp.Diff(want, retention.Crowded(s, list)); diff != "" {
+		t.Error(diff)
+	}
+	if list[0].LogTime != 999*day+2 {
+		t.Error("the list is the caller's")
+	}
+	for n := range 4 {
+		if got := retention.Crowded(s, list[:n]); got != nil {
+			t.Errorf("of %d: %v", n, got)
+		}
+	}
+}
+
 // purged returns the sequence below which a plan purges, 0 for none.
 func purged(p retention.Plan) uint64 {
 	i := slices.IndexFunc(p.Steps, func(s retention.Step) bool { return s.Action == retention.PurgeLog })
@@ -232,6 +280,9 @@ func TestHalfAYear(t *testing.T) {
 		began := w.now
 		for i := 0; w.now < began+180*day; i++ {
 			w.snaps = append(w.snaps, at(w.now))
+			if i%3 == 0 {
+				w.thin(t, s)
+			}
 			p, err := retention.Make(s, have(w.now, w.snaps...))
 			if err != nil {
 				t.Fatal(err)
@@ -249,6 +300,21 @@ func TestHalfAYear(t *testing.T) {
 			t.Fatalf("the log is %d days long", left/day)
 		}
 	})
+}
+
+// thin removes what is crowded; a plan would not keep any of it.
+func (w *world) thin(t *rapid.T, s retention.Settings) {
+	p, err := retention.Make(s, have(w.now, w.snaps...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	anchor := p.Keep[len(p.Keep)-1].Seq
+	for _, seq := range retention.Crowded(s, w.snaps) {
+		if seq > anchor && slices.ContainsFunc(p.Keep, func(k retention.Kept) bool { return k.Seq == seq }) {
+			t.Fatalf("snapshot %d is crowded, and the plan keeps it", seq)
+		}
+		w.execute([]retention.Step{{Action: retention.RemoveSnapshot, Seq: seq}})
+	}
 }
 
 func (w *world) check(t *rapid.T, s retention.Settings, began int64) {
