@@ -1,10 +1,12 @@
 package decider
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
 )
 
 const (
@@ -15,22 +17,47 @@ const (
 	blockSpan = 1000
 )
 
-// blockKey is what equal blocks have in common.
+// blockKey is what equal blocks have in common: the whole question but for the name of
+// the request, which callers make anew for each try; who is asked about and by whose
+// rules; and of the reply what decided, and what is wrong with it. The message and the
+// instant to come back at follow from that, and from where each was answered.
 type blockKey struct {
-	key, connection, pool string
-	reason                string
-	binding               questions.Binding
-	would                 bool
-	routed                bool
-	candidates            string // of a route; ids have no zero bytes
+	key, connectionID, poolID, model, route string
+	candidates                              string
+	estimate                                quota.Amounts
+	reserve, explain                        bool
+	lease, maxWait                          int64
+	minSeq                                  uint64
+
+	connection, pool string
+	reason           string
+	binding          questions.Binding
+	would, local     bool
+	degraded         string
 }
 
-func blockKeyOf(q *questions.Question, pool string, r *questions.Reply) blockKey {
-	k := blockKey{key: q.APIKeyID, connection: q.ConnectionID, pool: pool, reason: r.Reason, binding: r.Binding, would: r.WouldBlock, routed: q.Routed()}
-	for i := range q.Candidates {
-		k.candidates += q.Candidates[i].ConnectionID + "\x00"
+func blockKeyOf(q *questions.Question, a *about, r *questions.Reply) blockKey {
+	return blockKey{
+		key: q.APIKeyID, connectionID: q.ConnectionID, poolID: q.Pool, model: q.Model, route: q.Route, candidates: candidatesOf(q),
+		estimate: q.Estimate, reserve: q.Reserve, explain: q.Explain, lease: q.LeaseMs, maxWait: q.MaxWaitMs, minSeq: q.MinSeq,
+		connection: a.connection, pool: a.pool, reason: r.Reason, binding: r.Binding, would: r.WouldBlock, local: a.local,
+		degraded: strings.Join(r.Degraded, " "),
 	}
-	return k
+}
+
+// candidatesOf are those of a route with what each is worth, in one text: ids have no
+// zero bytes.
+func candidatesOf(q *questions.Question) string {
+	var b []byte
+	for i := range q.Candidates {
+		c := &q.Candidates[i]
+		b = append(append(b, c.ConnectionID...), 0)
+		if c.HasScore {
+			b = strconv.AppendInt(b, int64(c.Score), 10)
+		}
+		b = append(b, 0)
+	}
+	return string(b)
 }
 
 // recent are the newest rows that block, by number.
@@ -65,15 +92,11 @@ func (b *recent) after(seq uint64, now int64) (list []httpapi.Block) {
 
 // shown is the row as those who watch see it.
 func (r *row) shown() httpapi.Block {
-	b := httpapi.Block{
-		Seq: r.block, Time: r.Time, APIKeyID: r.Question.APIKeyID, ConnectionID: r.Question.ConnectionID, PoolID: r.PoolID,
+	return httpapi.Block{
+		Seq: r.block, Time: r.Time, APIKeyID: r.Question.APIKeyID, ConnectionID: r.Question.ConnectionID, PoolID: r.PoolID, Model: r.Question.Model,
 		Reason: r.Reply.Reason, Binding: r.Reply.Binding, HasBinding: r.Reply.HasBinding,
 		RetryAt: r.Reply.RetryAt, DecisionID: r.Reply.DecisionID, Count: r.Count, WouldBlock: r.Reply.WouldBlock,
 	}
-	if !r.models {
-		b.Model = r.Question.Model
-	}
-	return b
 }
 
 // Process implements httpapi.Watched.

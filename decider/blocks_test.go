@@ -35,7 +35,7 @@ func TestEqualBlocksAreOneRow(t *testing.T) {
 	b.blocked(1100, "bob", "cap", "m")
 	b.blocked(1500, "alice", "fair-share", "m")
 	b.blocked(1999, "alice", "cap", "m")
-	b.blocked(1999, "bob", "cap", "n")
+	b.blocked(1999, "bob", "cap", "m")
 	if got := show(b.after(0, 1999)); got != "" {
 		t.Errorf("before a second is over: %s", got)
 	}
@@ -44,7 +44,7 @@ func TestEqualBlocksAreOneRow(t *testing.T) {
 	if got := show(b.after(0, 2000)); got != first {
 		t.Errorf("after a second: %s, want %s", got, first)
 	}
-	const rest = `2 at 1100: bob cap "" ×2 (d1100)
+	const rest = `2 at 1100: bob cap "m" ×2 (d1100)
 3 at 1500: alice fair-share "m" ×1 (d1500)
 4 at 2000: alice cap "m" ×1 (d2000)
 `
@@ -53,6 +53,68 @@ func TestEqualBlocksAreOneRow(t *testing.T) {
 	}
 	if got := show(b.after(4, 9000)); got != "" {
 		t.Errorf("after the last: %s", got)
+	}
+}
+
+// TestBlocksOfOneRowAreAnswersToOneQuestion: whatever an answer depends on parts rows,
+// and so does what is recorded once for all of them. The name of the request does not.
+func TestBlocksOfOneRowAreAnswersToOneQuestion(t *testing.T) {
+	type asked struct {
+		q questions.Question
+		r questions.Reply
+		a about
+	}
+	first := func() asked {
+		q := questions.Question{
+			APIKeyID: "alice", ConnectionID: "c", Model: "m", RequestID: "r-1", MaxWaitMs: 5,
+			Candidates: []questions.Candidate{{ConnectionID: "c", Score: 1, HasScore: true}, {ConnectionID: "d"}},
+		}
+		r := questions.Reply{Reason: "cap", DecisionID: "p-1", AsOf: questions.AsOf{Seq: 1, Time: 1000}, Degraded: []string{"lag"}}
+		return asked{q, r, about{index: questions.FromView, connection: "c", pool: "p"}}
+	}
+	for what, change := range map[string]func(*asked){
+		"":              func(x *asked) { x.q.RequestID, x.r.RequestID = "r-2", "r-2" },
+		"key":           func(x *asked) { x.q.APIKeyID = "bob" },
+		"connection":    func(x *asked) { x.q.ConnectionID = "d" },
+		"pool":          func(x *asked) { x.q.Pool = "p" },
+		"model":         func(x *asked) { x.q.Model = "n" },
+		"route":         func(x *asked) { x.q.Route = "qtSd/p/m" },
+		"estimate":      func(x *asked) { x.q.Estimate[quota.USD] = 1 },
+		"reserve":       func(x *asked) { x.q.Reserve = true },
+		"explain":       func(x *asked) { x.q.Explain = true },
+		"lease":         func(x *asked) { x.q.LeaseMs = 1 },
+		"wait":          func(x *asked) { x.q.MaxWaitMs = 6 },
+		"minSeq":        func(x *asked) { x.q.MinSeq = 1 },
+		"candidate":     func(x *asked) { x.q.Candidates[1].ConnectionID = "e" },
+		"score":         func(x *asked) { x.q.Candidates[0].Score = 2 },
+		"no score":      func(x *asked) { x.q.Candidates[0] = questions.Candidate{ConnectionID: "c"} },
+		"a score of 0":  func(x *asked) { x.q.Candidates[1].HasScore = true },
+		"answered for":  func(x *asked) { x.a.connection = "d" },
+		"rules of":      func(x *asked) { x.a.pool = "q" },
+		"local":         func(x *asked) { x.a.local = true },
+		"reason":        func(x *asked) { x.r.Reason = "fair-share" },
+		"binding":       func(x *asked) { x.r.Binding.Model = "m" },
+		"would-block":   func(x *asked) { x.r.Allow, x.r.WouldBlock = true, true },
+		"degraded":      func(x *asked) { x.r.Degraded = append(x.r.Degraded, "no-hold") },
+		"degraded less": func(x *asked) { x.r.Degraded = nil },
+	} {
+		b := newDecisions("p")
+		one, two := first(), first()
+		two.r.DecisionID, two.r.AsOf, two.a.index = "p-2", questions.AsOf{Seq: 2, Time: 1001}, 3
+		change(&two)
+		b.add(&one.q, &one.r, &one.a, 1000)
+		b.add(&two.q, &two.r, &two.a, 1002)
+		list, _ := b.unstored()
+		if want := what != ""; (len(list) == 2) != want {
+			t.Errorf("%q: %d rows", what, len(list))
+		}
+		if what != "" {
+			continue
+		}
+		want := []questions.Answered{{DecisionID: "p-2", RequestID: "r-2", Time: 1002, Index: 3, AsOf: questions.AsOf{Seq: 2, Time: 1001}}}
+		if diff := cmp.Diff(want, list[0].Others); diff != "" {
+			t.Errorf("what is kept of the second (-want +got):\n%s", diff)
+		}
 	}
 }
 
@@ -87,7 +149,7 @@ func TestNoDecisionWaitsForTheRows(t *testing.T) {
 	b := newDecisions("p")
 	b.blocked(1000, "alice", "cap", "m")
 	b.mu.Lock()
-	b.blocked(1001, "alice", "cap", "n")
+	b.blocked(1001, "alice", "cap", "m")
 	b.blocked(1002, "bob", "cap", "m")
 	for range maxLate {
 		b.blocked(1003, "alice", "cap", "m")
@@ -97,9 +159,9 @@ func TestNoDecisionWaitsForTheRows(t *testing.T) {
 		t.Errorf("%d missed, want the two that are too many", n)
 	}
 	if list, _ := b.unstored(); !list[1].Names("d1001") {
-		t.Errorf("the row names %q, not the one that came late", list[1].DecisionIDs)
+		t.Errorf("the row names %+v, not the one that came late", list[1].Others)
 	}
-	want := fmt.Sprintf("1 at 1000: alice cap \"\" ×%d (d1000)\n2 at 1002: bob cap \"m\" ×1 (d1002)\n", maxLate)
+	want := fmt.Sprintf("1 at 1000: alice cap \"m\" ×%d (d1000)\n2 at 1002: bob cap \"m\" ×1 (d1002)\n", maxLate)
 	if diff := cmp.Diff(want, show(b.after(0, 9000))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -2,6 +2,7 @@ package decider
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -12,10 +13,11 @@ import (
 )
 
 // maxWaiting bounds the rows that wait to be published. They are made at most
-// once a second for each key, and leave every second: so many are of thousands
-// of keys that are blocked, or of an outage. The newest are kept, as those who
-// look for what happens want them. The ids that they name, 32 bytes each, are 27 MB
-// were each of a hundred blocks and more.
+// once a second for each key and what it asks, and leave every second: so many are
+// of thousands of keys that are blocked, or of an outage. The newest are kept, as those
+// who look for what happens want them. What they name of other blocks, 150 bytes each,
+// is 120 MB were each of a hundred blocks and more: 27,000 blocks a second for the half
+// minute in which the broker takes none.
 const maxWaiting = 8192
 
 // maxLate bounds the answers that wait for the rows. They are in use for the time
@@ -46,8 +48,7 @@ type decisions struct {
 // row is one answer, or equal blocks within a second.
 type row struct {
 	questions.Record
-	block  uint64 // number among those that block; 0 = it does not
-	models bool   // they named several: that of one would be taken for that of all
+	block uint64 // number among those that block; 0 = it does not
 }
 
 func newDecisions(process string) *decisions {
@@ -92,8 +93,11 @@ func (d *decisions) add(q *questions.Question, r *questions.Reply, a *about, now
 	if d.mu.TryLock() {
 		defer d.mu.Unlock()
 		d.catchUp()
-		if blocks(r) && d.joins(blockKeyOf(q, a.pool, r), q.Model, r.DecisionID, now) {
-			return
+		if blocks(r) {
+			one := questions.Answered{DecisionID: r.DecisionID, RequestID: r.RequestID, Time: now, Index: a.index, AsOf: r.AsOf}
+			if d.joins(blockKeyOf(q, a, r), one) {
+				return
+			}
 		}
 		d.push(d.make(q, r, a, now))
 		return
@@ -113,13 +117,13 @@ func (d *decisions) add(q *questions.Question, r *questions.Reply, a *about, now
 func blocks(r *questions.Reply) bool { return !r.Allow || r.WouldBlock }
 
 // joins counts a block with the equal ones of its second, if there are any.
-func (d *decisions) joins(key blockKey, model, decisionID string, now int64) bool {
+func (d *decisions) joins(key blockKey, one questions.Answered) bool {
 	have := d.open[key]
-	if have == nil || over(have.Time, now) {
+	if have == nil || over(have.Time, one.Time) {
 		return false
 	}
-	have.Join(decisionID)
-	have.models = have.models || have.Question.Model != model
+	one.RequestID = strings.Clone(one.RequestID) // it may be a part of a message
+	have.Join(one)
 	return true
 }
 
@@ -134,7 +138,7 @@ func (d *decisions) catchUp() {
 	for {
 		select {
 		case r := <-d.late:
-			if !blocks(&r.Reply) || !d.joins(r.key(), r.Question.Model, r.Reply.DecisionID, r.Time) {
+			if !blocks(&r.Reply) || !d.joins(r.key(), r.First()) {
 				d.push(r)
 			}
 		default:
@@ -184,7 +188,9 @@ func (d *decisions) ring() {
 	}
 }
 
-func (r *row) key() blockKey { return blockKeyOf(&r.Question, r.PoolID, &r.Reply) }
+func (r *row) key() blockKey {
+	return blockKeyOf(&r.Question, &about{local: r.Local, connection: r.ConnectionID, pool: r.PoolID}, &r.Reply)
+}
 
 // shut makes equal blocks begin a new row.
 func (d *decisions) shut(r *row) {
@@ -237,7 +243,7 @@ func (d *decisions) unstored() (list []questions.Record, number uint64) {
 	defer d.mu.Unlock()
 	for i := len(d.waiting) - 1; i >= 0; i-- {
 		r := d.waiting[i].Record
-		r.DecisionIDs = slices.Clone(r.DecisionIDs) // equal blocks may still join
+		r.Others = slices.Clone(r.Others) // equal blocks may still join
 		list = append(list, r)
 	}
 	for i := len(d.flight) - 1; i >= 0; i-- {

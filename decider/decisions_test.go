@@ -116,11 +116,15 @@ func TestWhatIsRecorded(t *testing.T) {
 	q := questions.Question{APIKeyID: "alice", ConnectionID: "c.1", Model: "m", RequestID: "r-1", MinSeq: 1, MaxWaitMs: 50}
 	q.Estimate[quota.Tokens] = 7000
 	first := r.ask(q)
-	ids := []string{first.DecisionID}
+	again := q
+	again.RequestID = "r-2"
 	later := q
 	later.At = now.ms() + 3_600_000*25
-	for _, q := range []questions.Question{q, later, {APIKeyID: "alice", Pool: "p", Explain: true}, {APIKeyID: "bob", ConnectionID: "none"}} {
-		ids = append(ids, r.ask(q).DecisionID)
+	var second questions.Reply
+	for i, q := range []questions.Question{again, later, {APIKeyID: "alice", Pool: "p", Explain: true}, {APIKeyID: "bob", ConnectionID: "none"}} {
+		if reply := r.ask(q); i == 0 {
+			second = reply
+		}
 	}
 	want := []string{
 		`alice asked pool p: block global-saturated by "p" about "c.1" ×1`,
@@ -140,7 +144,8 @@ func TestWhatIsRecorded(t *testing.T) {
 		t.Fatalf("%d rows in the message, want both", len(rows))
 	}
 	wanted := questions.Record{
-		Time: now.ms() - blockSpan, Index: questions.FromView, Count: 2, DecisionIDs: ids[:2], ConnectionID: "c.1", PoolID: "p", Process: r.Process(), Question: q, Reply: first,
+		Time: now.ms() - blockSpan, Index: questions.FromView, Count: 2, ConnectionID: "c.1", PoolID: "p", Process: r.Process(), Question: q, Reply: first,
+		Others: []questions.Answered{{DecisionID: second.DecisionID, RequestID: "r-2", Time: now.ms() - blockSpan, Index: questions.FromView, AsOf: second.AsOf}},
 	}
 	if diff := cmp.Diff(wanted, rows[0]); diff != "" {
 		t.Errorf("the row (-want +got):\n%s", diff)
@@ -269,8 +274,8 @@ func TestWhatIsListedStaysAsItIs(t *testing.T) {
 		list, _ := d.unstored()
 		d.blocked(1001+n, "alice", "cap", "")
 		c := &list[0]
-		if len(list) != 1 || c.Count != int(n) || len(c.DecisionIDs) > questions.MostIDs+1 || !c.Names("d1001") || !c.Names(fmt.Sprint("d", 1000+n)) {
-			t.Fatalf("%d rows, of %d blocks the first names %q", len(list), c.Count, c.DecisionIDs)
+		if len(list) != 1 || c.Count != int(n) || len(c.Others) > questions.MostIDs || !c.Names("d1001") || !c.Names(fmt.Sprint("d", 1000+n)) {
+			t.Fatalf("%d rows, of %d blocks the first names %+v", len(list), c.Count, c.Others)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (a *auditor) busy(context.Context) bool {
 // Explain implements httpapi.Explainer.
 func (e *Engine) Explain(ctx context.Context, q *httpapi.ExplainQuery) (made *explanation.Explanation, err error) {
 	err = e.audits.make(func(_ *nats.Conn, o replay.Options) error {
-		ask := replay.Ask{Question: q.Question, At: q.At, Seq: q.Seq, Top: q.Top}
+		ask := replay.Ask{Question: q.Question, At: q.At, Seq: q.Seq, DecisionID: q.DecisionID, Top: q.Top}
 		if q.DecisionID != "" {
 			if ask.Recorded, err = e.recorded(ctx, q.DecisionID); err != nil {
 				return err
@@ -111,7 +111,7 @@ func (e *Engine) recorded(ctx context.Context, id string) (*questions.Record, er
 		case len(list) > 0:
 			return &list[0], nil
 		case next == nil:
-			return nil, httpapi.Refuse(httpapi.ErrNotFound, "decisionId: no decision %q is recorded: every block is, for 14 days, and of the rest a sample; ask with apiKeyId, connectionId and at instead", id)
+			return nil, httpapi.Refuse(httpapi.ErrNotFound, "decisionId: no decision %q is recorded: every block is, for 14 days, and of the rest a sample; of more than 101 equal blocks within a second the ids of the first 100 and of the last are kept; ask with apiKeyId, connectionId and at instead", id)
 		}
 		q.Before = next
 	}

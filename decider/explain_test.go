@@ -30,6 +30,7 @@ type past struct {
 	*running
 	dice  *rand.Rand
 	ahead atomic.Int64 // of the clock of the engine, ms
+	still atomic.Int64 // where that clock stands, epoch ms; 0 = it goes
 	calls int
 }
 
@@ -38,7 +39,12 @@ func startPast(t *testing.T) *past {
 	h := &past{dice: rand.New(rand.NewPCG(11, 4))}
 	dir := t.TempDir()
 	h.running = start(t, startLog(t, dir+"/log"), dir+"/state", func(e *Engine) {
-		e.now = func() int64 { return time.Now().UnixMilli() + h.ahead.Load() }
+		e.now = func() int64 {
+			if at := h.still.Load(); at != 0 {
+				return at
+			}
+			return time.Now().UnixMilli() + h.ahead.Load()
+		}
 		e.o.SnapshotDir = dir + "/snapshots"
 		e.snapshots = newSnapshotKeeper(e)
 	})
@@ -188,6 +194,74 @@ func TestLiveAnswersAreThoseThatExplainGives(t *testing.T) {
 	}
 	if left, err := os.ReadDir(h.audits.dir); err != nil || len(left) > 0 {
 		t.Errorf("%v is left of states, %v", left, err)
+	}
+}
+
+// At a real pace dozens of equal blocks are one row, whose reply is the first one's. Each
+// is explained as it was answered all the same, and all of them are verified.
+func TestEqualBlocksAreExplainedEachAsItWasAnswered(t *testing.T) {
+	h := startPast(t)
+	h.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c","cost":{"tokens":9000}}`)
+	var all []questions.Reply
+	named := map[string]questions.Question{}
+	for i := range 60 {
+		if i%3 == 0 {
+			h.publish("quota.consumption", fmt.Sprintf(`{"apiKeyId":"bob","connectionId":"c","cost":{"tokens":%d}}`, i))
+		}
+		q := questions.Question{APIKeyID: "alice", ConnectionID: "c", Model: fmt.Sprintf("k%d", i%2), RequestID: fmt.Sprint("r-", i), MaxWaitMs: -1, Explain: true}
+		q.Estimate[quota.Tokens] = quota.Amount(1000 * (1 + i%2))
+		h.ahead.Add(int64(h.dice.IntN(10)))
+		all = append(all, h.answer(q))
+		named[all[i].DecisionID] = q
+	}
+	shared := 0
+	for _, r := range all {
+		x := h.explained(&httpapi.ExplainQuery{DecisionID: r.DecisionID, Top: 3})
+		x.Reply.AsOf.LagMs = r.AsOf.LagMs
+		if diff := cmp.Diff(asSent(&r), asSent(&x.Reply)); diff != "" || len(x.Differs) > 0 {
+			t.Errorf("%s (-live +explained, differs %v):\n%s", r.DecisionID, x.Differs, diff)
+		}
+		if diff := cmp.Diff(named[r.DecisionID], x.Question); diff != "" {
+			t.Errorf("%s (-asked +explained):\n%s", r.DecisionID, diff)
+		}
+		first := x.Recorded.ReplyOf
+		if first == "" {
+			continue
+		}
+		shared++
+		r.Dimensions, r.Explained, r.Traffic, r.HasTraffic = nil, false, questions.Traffic{}, false
+		if diff := cmp.Diff(asSent(&r), asSent(&x.Recorded.Reply)); diff != "" {
+			t.Errorf("%s (-live +recorded):\n%s", r.DecisionID, diff)
+		}
+		if said := strings.Join(x.Notes, " "); !strings.Contains(said, first) || !strings.Contains(said, "derived") {
+			t.Errorf("%s: nobody is told that the reply is derived: %q", r.DecisionID, x.Notes)
+		}
+	}
+	if shared < 30 {
+		t.Errorf("%d blocks of %d share a row with others", shared, len(all))
+	}
+}
+
+// Of more than 101 equal blocks those between are counted alone, and who asks about one of
+// them is told.
+func TestABlockThatIsOnlyCountedIsNotFound(t *testing.T) {
+	h := startPast(t)
+	h.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c","cost":{"tokens":9000}}`)
+	h.still.Store(h.now())
+	q := questions.Question{APIKeyID: "alice", ConnectionID: "c", MaxWaitMs: -1}
+	var ids []string
+	for range questions.MostIDs + 3 {
+		ids = append(ids, h.answer(q).DecisionID)
+	}
+	h.still.Store(0)
+	_, err := h.Explain(h.within(), &httpapi.ExplainQuery{DecisionID: ids[questions.MostIDs]})
+	if err == nil || !strings.Contains(err.Error(), "of more than 101 equal blocks within a second the ids of the first 100 and of the last are kept") {
+		t.Errorf("of the 101st it says %v", err)
+	}
+	for _, id := range []string{ids[questions.MostIDs-1], ids[questions.MostIDs+2]} {
+		if x := h.explained(&httpapi.ExplainQuery{DecisionID: id, Top: 1}); x.Reply.DecisionID != id {
+			t.Errorf("of %s is explained %s", id, x.Reply.DecisionID)
+		}
 	}
 }
 

@@ -23,8 +23,12 @@ func recordedDecisions() []questions.Record {
 	routed := questions.Question{APIKeyID: "carol", Candidates: []questions.Candidate{{ConnectionID: "kimi-1", Score: quota.RatioOne / 2, HasScore: true}}, RequestID: "r-9", Reserve: true, MaxWaitMs: -1}
 	held := questions.Question{APIKeyID: "alice", ConnectionID: "k-1", Model: "k2", Explain: true, RequestID: "r-1", Reserve: true, LeaseMs: 60_000, MaxWaitMs: 100, MinSeq: 8}
 	held.Estimate = quota.Amounts{1000, 1500, 250_000_000, 2_500_000}
+	others := []questions.Answered{
+		{DecisionID: "p1-4", RequestID: "r-2", Time: 1_700_000_003_020, Index: questions.FromView, AsOf: questions.AsOf{Seq: 10, Time: 1_700_000_003_019, LagMs: 7}},
+		{DecisionID: "p1-6", RequestID: "r-3", Time: 1_700_000_003_040, Index: 1, AsOf: questions.AsOf{Seq: 11, Time: 1_700_000_003_040}},
+	}
 	return []questions.Record{
-		{Time: 1_700_000_003_000, Index: 2, Count: 3, DecisionIDs: []string{"p1-3", "p1-4", "p1-6"}, ConnectionID: "k-1", PoolID: "team", Process: "p1", Question: held, Reply: block},
+		{Time: 1_700_000_003_000, Index: 2, Count: 3, Others: others, ConnectionID: "k-1", PoolID: "team", Process: "p1", Question: held, Reply: block},
 		{Time: 1_700_000_002_000, Index: questions.FromView, Local: true, Count: 1, ConnectionID: "k-2", PoolID: "team", Process: "p1", Question: questions.Question{APIKeyID: "bob", Pool: "team", MaxWaitMs: -1}, Reply: would},
 		{Time: 1_700_000_001_000, Index: questions.FromView, Count: 1, ConnectionID: "kimi-1", Process: "p1", Question: routed, Reply: allow},
 	}
@@ -107,7 +111,7 @@ func TestWanted(t *testing.T) {
 	if !all.Wants(&r) || !new(DecisionQuery).Wants(&r) {
 		t.Error("what fits is not wanted")
 	}
-	for _, all.DecisionID = range r.DecisionIDs { // of equal blocks, each was told to somebody
+	for _, all.DecisionID = range []string{"p1-3", "p1-4", "p1-6"} { // of equal blocks, each was told to somebody
 		if !all.Wants(&r) {
 			t.Errorf("it is not found by %s", all.DecisionID)
 		}

@@ -44,6 +44,7 @@ func whole(id string) *explanation.Explanation {
 	}
 	recorded := questions.Keep(&asked, &reply)
 	recorded.Time, recorded.ConnectionID, recorded.PoolID, recorded.Process = 1_700_000_000_000, "k-1", "team", "p7"
+	recorded.ReplyOf = "p7-9"
 	reply.Explained = true
 	pool := &plans.Pool{
 		ID: "team", Name: "Team", Provider: "kimi", CreatedAt: 1_600_000_000_000,

@@ -26,37 +26,18 @@ type Record struct {
 	// Count is how many equal answers of one second this row is for. The question
 	// and the reply are the first one's.
 	Count int
-	// DecisionIDs are those of the answers in the order they came, of the first
-	// MostIDs and of the last; nil when the reply's is the only one. The person
-	// behind a key was told any of them.
-	DecisionIDs  []string
+	// Others are those after the first in the order they came, up to the MostIDs-th,
+	// and the last; nil when there is one answer. The person behind a key was told the
+	// id of any of them.
+	Others []Answered
+	// ReplyOf is the decision id of the first of equal answers when this is another one,
+	// taken out of its row: the reply that the log has is that one's. "" = it is its own.
+	ReplyOf      string
 	ConnectionID string // that the answer is about; "" = none: the pool has none
 	PoolID       string // "" = the connection was in none
 	Process      string // that answered: small letters and digits
 	Question     Question
 	Reply        Reply // without dimensions, traffic and candidates
-}
-
-// MostIDs is how many of the first equal answers a record names, beside the last:
-// thousands of them in a second are one loop, and whoever asks about it has seen
-// one of the first or the last.
-const MostIDs = 100
-
-// Join counts an equal answer of that id.
-func (c *Record) Join(decisionID string) {
-	if c.DecisionIDs == nil {
-		c.DecisionIDs = []string{c.Reply.DecisionID}
-	}
-	if c.Count++; c.Count > MostIDs+1 {
-		c.DecisionIDs[MostIDs] = decisionID
-		return
-	}
-	c.DecisionIDs = append(c.DecisionIDs, decisionID)
-}
-
-// Names reports whether the record says that it is of the answer of that id.
-func (c *Record) Names(decisionID string) bool {
-	return c.Reply.DecisionID == decisionID || slices.Contains(c.DecisionIDs, decisionID)
 }
 
 // FromView is the Index of an answer that the view gave, not the fold.
@@ -110,7 +91,8 @@ func (c *Record) AppendJSON(dst []byte) []byte {
 		dst = append(dst, `,"local":true`...)
 	}
 	dst = jsonInt(dst, `,"count":`, int64(c.Count))
-	dst = jsonStrings(dst, `,"decisionIds":[`, c.DecisionIDs)
+	dst = c.jsonAnswers(dst)
+	dst = jsonOptional(dst, `,"replyOf":`, c.ReplyOf)
 	dst = jsonOptional(dst, `,"connectionId":`, c.ConnectionID)
 	dst = jsonOptional(dst, `,"poolId":`, c.PoolID)
 	dst = jsonString(dst, `,"process":`, c.Process)
@@ -224,7 +206,7 @@ func (c *Record) read(in wire.Reader) {
 	}
 	c.Local, _ = in.Flag("local")
 	c.Count = int(in.NeedInt("count", 1, math.MaxInt32))
-	c.DecisionIDs, _ = in.IDs("decisionIds", MostIDs+1)
+	c.ReplyOf = in.ID("replyOf")
 	c.ConnectionID = in.ID("connectionId")
 	c.PoolID = in.ID("poolId")
 	c.Process = in.NeedID("process")
@@ -240,4 +222,5 @@ func (c *Record) read(in wire.Reader) {
 			c.Reply.read(r)
 		}
 	}
+	c.readAnswers(in)
 }

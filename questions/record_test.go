@@ -3,6 +3,8 @@ package questions
 import (
 	"fmt"
 	"math/bits"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -111,7 +113,10 @@ func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
 			c.Time, c.Index = 1_790_000_000_000, rapid.IntRange(FromView, MaxItems-1).Draw(t, "index")
 			c.Local = rapid.Bool().Draw(t, "local")
 			for n := rapid.SampledFrom([]int{1, 2, 3, MostIDs, MostIDs + 1, MostIDs + 2, 500}).Draw(t, "count"); c.Count < n; {
-				c.Join(fmt.Sprint("p1-", c.Count))
+				c.Join(Answered{
+					fmt.Sprint("p1-", c.Count), rapid.SampledFrom([]string{"", "r"}).Draw(t, "request"), c.Time + int64(c.Count%3), rapid.IntRange(FromView, 2).Draw(t, "index"),
+					AsOf{uint64(c.Count), c.Time, int64(c.Count % 2)},
+				})
 			}
 			c.Process = "p1"
 			if rapid.Bool().Draw(t, "pooled") {
@@ -140,19 +145,74 @@ func TestARecordNamesTheFirstAnswersAndTheLast(t *testing.T) {
 	r := blocked()
 	r.DecisionID = "p-1"
 	c := Keep(&Question{}, r)
-	if c.DecisionIDs != nil || !c.Names("p-1") || c.Names("p-2") || c.Names("") {
-		t.Errorf("of one answer it names %q", c.DecisionIDs)
+	if c.Others != nil || !c.Names("p-1") || c.Names("p-2") || c.Names("") {
+		t.Errorf("of one answer it names others: %+v", c.Others)
 	}
 	for n := 2; n <= 3*MostIDs; n++ {
-		c.Join(fmt.Sprint("p-", n))
+		c.Join(Answered{DecisionID: fmt.Sprint("p-", n), AsOf: AsOf{Seq: uint64(n)}})
 		for i := 1; i <= n+1; i++ {
 			if got, want := c.Names(fmt.Sprint("p-", i)), i <= MostIDs && i <= n || i == n; got != want {
 				t.Fatalf("of %d answers, it names the %dth: %v", n, i, got)
 			}
 		}
-		if want := min(n, MostIDs+1); c.Count != n || len(c.DecisionIDs) != want || c.DecisionIDs[0] != "p-1" {
-			t.Fatalf("of %d answers it counts %d and names %d from %s, want %d", n, c.Count, len(c.DecisionIDs), c.DecisionIDs[0], want)
+		if want := min(n, MostIDs+1); c.Count != n || len(c.Others)+1 != want {
+			t.Fatalf("of %d answers it counts %d and names %d, want %d", n, c.Count, len(c.Others)+1, want)
 		}
+		list, counted := c.Split()
+		if last := &list[len(list)-1]; len(list)+counted != n || counted != max(0, n-MostIDs-1) || last.Reply.AsOf.Seq != uint64(n) {
+			t.Fatalf("%d answers are %d records and %d more, the last at %d", n, len(list), counted, last.Reply.AsOf.Seq)
+		}
+	}
+}
+
+// TestAnAnswerIsTakenOutOfItsRow with where and when it was given, and for which
+// request.
+func TestAnAnswerIsTakenOutOfItsRow(t *testing.T) {
+	q := Question{APIKeyID: "alice", ConnectionID: "c", RequestID: "r-1"}
+	row := Keep(&q, blocked())
+	row.Time, row.ConnectionID, row.Process = 1_790_000_000_000, "c", "k3"
+	row.Join(Answered{"d-8", "r-2", 1_790_000_000_007, 4, AsOf{301, 1_790_000_000_006, 3}})
+	if diff := cmp.Diff(row, row.Of("d-7")); diff != "" {
+		t.Errorf("the first (-row +got):\n%s", diff)
+	}
+	want := row
+	want.Time, want.Index, want.Count, want.Others, want.ReplyOf = 1_790_000_000_007, 4, 1, nil, "d-7"
+	want.Question.RequestID, want.Reply.RequestID, want.Reply.DecisionID, want.Reply.AsOf = "r-2", "r-2", "d-8", AsOf{301, 1_790_000_000_006, 3}
+	if diff := cmp.Diff(want, row.Of("d-8")); diff != "" {
+		t.Errorf("the second (-want +got):\n%s", diff)
+	}
+	list, counted := row.Split()
+	if diff := cmp.Diff(want, list[1]); diff != "" || counted != 0 || len(list) != 2 || list[0].Count != 1 || list[0].ReplyOf != "" {
+		t.Errorf("%d are counted beside %+v (-want +got):\n%s", counted, list, diff)
+	}
+	got, err := ParseRecords(AppendRecords(nil, list))
+	if err != nil || got[1].ReplyOf != "d-7" {
+		t.Errorf("read is %+v, %v", got, err)
+	}
+}
+
+// TestARowOfAnEarlierVersion names the others, and does not know where they were given.
+func TestARowOfAnEarlierVersion(t *testing.T) {
+	old, err := os.ReadFile("testdata/recordsold.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := ParseRecords(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := &rows[0]
+	if row.Count != 3 || !row.Names("d-7") || !row.Names("k3f9x2ab-1f") {
+		t.Errorf("it counts %d, and names %+v", row.Count, row.Others)
+	}
+	if diff := cmp.Diff(*row, row.Of("k3f9x2ab-1f")); diff != "" {
+		t.Errorf("what is not known is made up (-row +got):\n%s", diff)
+	}
+	if list, counted := row.Split(); len(list) != 1 || counted != 2 {
+		t.Errorf("%d are taken out of it, %d counted", len(list), counted)
+	}
+	if got := AppendRecords(nil, rows); string(got) != strings.TrimSpace(string(old)) {
+		t.Errorf("written again it is\n%s", got)
 	}
 }
 
@@ -162,8 +222,8 @@ func TestRecordGolden(t *testing.T) {
 	q.Estimate[quota.Requests] = 1000
 	c := Keep(&q, blocked())
 	c.Time, c.Index, c.ConnectionID, c.PoolID, c.Process = 1_790_000_000_000, 0, "c", "p", "k3f9x2ab"
-	c.Join("k3f9x2ab-1d")
-	c.Join("k3f9x2ab-1f")
+	c.Join(Answered{"k3f9x2ab-1d", "r-2", 1_790_000_000_020, FromView, AsOf{301, 1_790_000_000_019, 12}})
+	c.Join(Answered{"k3f9x2ab-1f", "", 1_790_000_000_040, 3, AsOf{302, 1_790_000_000_040, 0}})
 	seen := Keep(&Question{APIKeyID: "bob", Pool: "p", MaxWaitMs: -1}, typicalReply())
 	seen.Time, seen.Process = 1_790_000_000_001, "k3f9x2ab"
 	routed := Keep(&Question{APIKeyID: "bob", Candidates: []Candidate{{ConnectionID: "b", Score: 500_000, HasScore: true}, {ConnectionID: "d"}}, Reserve: true, MaxWaitMs: 0}, blocked())
@@ -177,7 +237,9 @@ func TestWhatIsNoRecord(t *testing.T) {
 		`{}`:   "the document is an object, not an array of records",
 		`[7]`:  "[0] is a number, not an object",
 		`[{}]`: "[0].time is missing; [0].count is missing; [0].process is missing; [0].question is missing; [0].reply is missing",
-		`[{"time":1790000000000,"index":1000,"count":0,"decisionIds":[""],"process":"p","question":{},"reply":{"decision":"allow"}}]`: "[0].index is not within 0 to 999; [0].count is not within 1 to 2147483647; [0].decisionIds[0] is empty; [0].question.apiKeyId is missing: name the key that asks; [0].question.connectionId is missing: name a connection, or a pool",
+		`[{"time":1790000000000,"index":1000,"count":0,"decisionIds":[""],"process":"p","question":{},"reply":{"decision":"allow"}}]`:                                                                                      "[0].index is not within 0 to 999; [0].count is not within 1 to 2147483647; [0].question.apiKeyId is missing: name the key that asks; [0].question.connectionId is missing: name a connection, or a pool; [0].decisionIds[0] is empty",
+		`[{"time":1790000000000,"count":2,"decisionIds":["a","b"],"answers":[{"seq":1,"time":1790000000000}],"process":"p","question":{"apiKeyId":"a","connectionId":"c"},"reply":{"decisionId":"a","decision":"block"}}]`: "[0].answers has 1 items, and decisionIds has 2",
+		`[{"time":1790000000000,"count":2,"decisionIds":["a","b"],"answers":[{},{"index":-1,"lagMs":-1}],"process":"p","question":{"apiKeyId":"a","connectionId":"c"},"reply":{"decisionId":"a","decision":"block"}}]`:     "[0].answers[1].seq is missing; [0].answers[1].index is not within 0 to 999; [0].answers[1].time is missing; [0].answers[1].lagMs is not within 0 to 9007199254740992",
 	} {
 		if _, err := ParseRecords([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%s\n got %v\nwant %s", text, err, want)

@@ -35,3 +35,10 @@ func Differences(a, b *questions.Reply) (fields []string) {
 	}
 	return fields
 }
+
+// commonDifferences names the fields that equal answers have in common and that differ.
+func commonDifferences(a, b *questions.Reply) []string {
+	return slices.DeleteFunc(Differences(a, b), func(name string) bool {
+		return !slices.Contains([]string{"decision", "reason", "binding", "wouldBlock", "degraded"}, name)
+	})
+}

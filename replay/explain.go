@@ -24,8 +24,11 @@ type Ask struct {
 	// Seq is the last message that the answer knew; 0 = the last one that the broker
 	// had at At.
 	Seq uint64
-	// Recorded is a decision to explain, in place of all that is above.
+	// Recorded is a decision to explain, in place of all that is above: the row that
+	// names it.
 	Recorded *questions.Record
+	// DecisionID is which of the row's; "" = the first.
+	DecisionID string
 	// Top is how many events, holds and keys are shown of each list.
 	Top int
 }
@@ -37,8 +40,9 @@ const adHoc = "explain"
 // error that wraps wire.Faults, and names the field.
 func Explain(ctx context.Context, o Options, ask *Ask) (made *explanation.Explanation, err error) {
 	x := &explainer{o: o, ask: ask, made: &explanation.Explanation{Question: ask.Question}}
-	if r := ask.Recorded; r != nil {
-		x.made.Question, x.made.Recorded = r.Question, r
+	if ask.Recorded != nil {
+		r := ask.Recorded.Of(ask.DecisionID)
+		x.made.Question, x.made.Recorded = r.Question, &r
 		x.seq, x.at = r.Reply.AsOf.Seq, r.Reply.AsOf.Time
 	} else if err := x.place(ctx); err != nil {
 		return nil, err
@@ -221,10 +225,40 @@ func (x *explainer) compare() {
 	if c == nil {
 		return
 	}
-	x.made.Differs = Differences(&c.Reply, &x.made.Reply)
-	if c.Count > 1 {
-		x.note("the record is of %d equal answers within a second, and explained is the first of them", c.Count)
+	if c.ReplyOf != "" {
+		x.others(c)
+		return
 	}
+	x.made.Differs = Differences(&c.Reply, &x.made.Reply)
+	switch id := x.ask.DecisionID; {
+	case c.Count == 1:
+	case id == "" || id == c.Reply.DecisionID:
+		x.note("the record is of %d equal answers within a second, and explained is the first of them", c.Count)
+	default:
+		x.note("the record is of %d equal answers within a second, and explained is the first of them, not decision %s: an earlier version recorded them, and not where and when each was given; ask by question and instant", c.Count, id)
+	}
+}
+
+// others compares what all equal answers have in common, and completes the recorded
+// answer with the derived one: its own was not kept.
+func (x *explainer) others(c *questions.Record) {
+	x.made.Differs = commonDifferences(&c.Reply, &x.made.Reply)
+	x.note("of equal answers within a second the reply of the first is recorded, %s; of this one when it was given and from which state, and its reply is derived from that", c.ReplyOf)
+	if c.Local || says(&c.Reply, answers.NoHold) {
+		x.note("what it said beside its reason may have been otherwise: holds counted which the log did not have")
+	}
+	completed := *c
+	completed.Reply = complete(&c.Reply, &x.made.Reply)
+	x.made.Recorded = &completed
+}
+
+// complete is the derived reply in the form of a record, with what equal answers have in
+// common as it was recorded.
+func complete(recorded, derived *questions.Reply) questions.Reply {
+	r := questions.Keep(&questions.Question{}, derived).Reply
+	r.Allow, r.WouldBlock, r.Reason, r.Degraded = recorded.Allow, recorded.WouldBlock, recorded.Reason, recorded.Degraded
+	r.Binding, r.HasBinding = recorded.Binding, recorded.HasBinding
+	return r
 }
 
 // rules takes in the documents in force.

@@ -17,9 +17,10 @@ type sortedRows struct{ store projector.Store }
 // sortedAtOnce is how many rows go into one batch.
 const sortedAtOnce = 1000
 
-// sortRows brings the rows that are wanted into order; of no rows at all it makes an
-// empty list.
-func sortRows(ctx context.Context, rows Rows, newStore func() (projector.Store, error), wanted func(*questions.Record) bool) (*sortedRows, error) {
+// sortRows brings the answers that are wanted into order; of no rows at all it makes an
+// empty list. Those that share a row are taken out of it, each to its place. parts makes
+// records of what a row has.
+func sortRows(ctx context.Context, rows Rows, newStore func() (projector.Store, error), parts func(*questions.Record) []questions.Record) (*sortedRows, error) {
 	store, err := newStore()
 	if err != nil {
 		return nil, err
@@ -27,29 +28,43 @@ func sortRows(ctx context.Context, rows Rows, newStore func() (projector.Store, 
 	if rows == nil {
 		return &sortedRows{store}, nil
 	}
-	b, n, key := store.NewBatch(), uint64(0), []byte(nil)
-	err = rows.Each(ctx, func(c *questions.Record) error {
-		if !wanted(c) {
-			return nil
+	s := &sorting{store: store, b: store.NewBatch()}
+	err = rows.Each(ctx, func(c *questions.Record) (err error) {
+		list := parts(c)
+		for i := range list {
+			err = errors.Join(err, s.add(&list[i]))
 		}
-		n++
-		key = binary.BigEndian.AppendUint64(key[:0], c.Reply.AsOf.Seq)
-		key = binary.BigEndian.AppendUint64(key, uint64(c.Reply.AsOf.Time))
-		key = binary.BigEndian.AppendUint64(key, n)
-		if err := b.Set(key, c.AppendJSON(nil)); err != nil || n%sortedAtOnce != 0 {
-			return err
-		}
-		err := store.Commit(b)
-		b = store.NewBatch()
 		return err
 	})
 	if err == nil {
-		err = store.Commit(b)
+		err = store.Commit(s.b)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("decisions: %w", err), store.Close())
 	}
 	return &sortedRows{store}, nil
+}
+
+// sorting is a list that is being made.
+type sorting struct {
+	store projector.Store
+	b     projector.Batch
+	n     uint64
+	key   []byte
+}
+
+// add adds a record behind those of its place and instant.
+func (s *sorting) add(c *questions.Record) error {
+	s.n++
+	s.key = binary.BigEndian.AppendUint64(s.key[:0], c.Reply.AsOf.Seq)
+	s.key = binary.BigEndian.AppendUint64(s.key, uint64(c.Reply.AsOf.Time))
+	s.key = binary.BigEndian.AppendUint64(s.key, s.n)
+	if err := s.b.Set(s.key, c.AppendJSON(nil)); err != nil || s.n%sortedAtOnce != 0 {
+		return err
+	}
+	err := s.store.Commit(s.b)
+	s.b = s.store.NewBatch()
+	return err
 }
 
 // each goes through the rows.

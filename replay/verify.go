@@ -52,9 +52,10 @@ type Verification struct {
 	Holds    HoldCounts
 }
 
-// RowCounts count the recorded decisions of the range. Each is one of the last four.
+// RowCounts count the recorded decisions of the range. Each answer is one of the last
+// five.
 type RowCounts struct {
-	Rows    uint64 `json:"rows"`
+	Rows    uint64 `json:"rows"`    // that begin in it
 	Answers uint64 `json:"answers"` // that they stand for: equal blocks of a second are one row
 	Same    uint64 `json:"same"`
 	// Different are those that do not follow from the log.
@@ -65,6 +66,9 @@ type RowCounts struct {
 	// Unproved are those for which the log lacks something: messages before them, or
 	// the hold that waited since before the snapshot.
 	Unproved uint64 `json:"unproved"`
+	// Counted are those of which a row has the number alone: between the first hundred
+	// of a second and the last, and all but the first in rows of earlier versions.
+	Counted uint64 `json:"counted"`
 }
 
 // HoldCounts count the verdicts that the fold gave on holds in the range. Each but

@@ -44,7 +44,7 @@ func (a *auditor) derive(c *questions.Record) (fields []FieldDifference, verdict
 	r.Reset()
 	r.DecisionID = c.Reply.DecisionID
 	d := answers.Make(&q, asked, to, r, &view, nil, &a.scratch)
-	fields = append(fields, differing(&c.Reply, r)...)
+	fields = append(fields, differing(c, r)...)
 	return append(fields, a.aboutOther(c, asked, d.Connection)...), verdict
 }
 
@@ -88,15 +88,21 @@ func (a *auditor) aboutOther(c *questions.Record, asked *projector.Asked, connec
 	return fields
 }
 
-// differing are the fields in which two answers differ.
-func differing(recorded, derived *questions.Reply) (fields []FieldDifference) {
+// differing are the fields in which two answers differ; of one that shares its row, those
+// that are recorded of it.
+func differing(c *questions.Record, derived *questions.Reply) (fields []FieldDifference) {
+	recorded := &c.Reply
 	if derived.Err != nil {
 		return []FieldDifference{{"error", "none", derived.Err.Message}}
 	}
 	if recorded.RequestID != derived.RequestID {
 		fields = append(fields, FieldDifference{"requestId", recorded.RequestID, derived.RequestID})
 	}
-	for _, name := range Differences(recorded, derived) {
+	names := Differences
+	if c.ReplyOf != "" {
+		names = commonDifferences
+	}
+	for _, name := range names(recorded, derived) {
 		fields = append(fields, FieldDifference{name, valueOf(recorded, name), valueOf(derived, name)})
 	}
 	return fields

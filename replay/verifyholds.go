@@ -203,7 +203,7 @@ func (a *auditor) hold(x *opinion, v *projector.Expected, alone bool) {
 		return
 	}
 	folded := a.answer(x, &v.Asked, &v.Route, v.Seq)
-	fields := differing(&folded, &x.reply)
+	fields := differing(&questions.Record{Reply: folded}, &x.reply)
 	if !slices.Equal(folded.Candidates, x.reply.Candidates) {
 		fields = append(fields, FieldDifference{"candidates", valueOf(&folded, "candidates"), valueOf(&x.reply, "candidates")})
 	}

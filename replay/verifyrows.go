@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/questions"
@@ -11,14 +12,22 @@ import (
 // sort brings the rows of the range into order.
 func (a *auditor) sort(ctx context.Context) (*sortedRows, error) {
 	highest := uint64(0)
-	s, err := sortRows(ctx, a.o.Rows, a.o.Store, func(c *questions.Record) bool {
-		seq := c.Reply.AsOf.Seq
-		highest = max(highest, seq)
-		if !a.wants(c) {
-			return false
+	s, err := sortRows(ctx, a.o.Rows, a.o.Store, func(c *questions.Record) []questions.Record {
+		list, counted := c.Split()
+		if a.wants(&list[0]) {
+			a.made.Rows.Rows++
+			a.made.Rows.Counted += uint64(counted)
+			a.made.Rows.Answers += uint64(counted)
 		}
-		a.first, a.o.End = min(a.first, seq), max(a.o.End, seq)
-		return true
+		return slices.DeleteFunc(list, func(c questions.Record) bool {
+			seq := c.Reply.AsOf.Seq
+			highest = max(highest, seq)
+			if !a.wants(&c) {
+				return true
+			}
+			a.first, a.o.End = min(a.first, seq), max(a.o.End, seq)
+			return false
+		})
 	})
 	if err != nil || a.o.Rows == nil {
 		return s, err
@@ -55,14 +64,13 @@ func (a *auditor) beyond(ctx context.Context, seq uint64) error {
 	return err
 }
 
-// row derives one decision again, at its place.
+// row derives one answer again, at its place.
 func (a *auditor) row(ctx context.Context, c *questions.Record) error {
 	if err := a.to(ctx, c.Reply.AsOf.Seq); err != nil {
 		return err
 	}
 	n := &a.made.Rows
-	n.Rows++
-	n.Answers += uint64(c.Count)
+	n.Answers++
 	fields, verdict := a.derive(c)
 	switch seq, _ := a.p.State().At(); {
 	case seq != c.Reply.AsOf.Seq || a.p.Missing().Count > 0:

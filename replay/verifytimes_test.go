@@ -36,16 +36,16 @@ func TestTimesChooseByWhenItWasAnswered(t *testing.T) {
 		}
 		v, found := c.verify(replay.VerifyOptions{Rows: list, FromTime: from, ToTime: to})
 		show(t, found)
-		if v.Rows.Rows != want || v.Rows.Same+v.Rows.Local != want {
+		if v.Rows.Answers != want || v.Rows.Same+v.Rows.Local != want {
 			t.Errorf("from %d to %d: %+v, want %d", from, to, v.Rows, want)
 		}
-		rows += v.Rows.Rows
+		rows += v.Rows.Answers
 		holds.Verdicts += v.Holds.Verdicts
 		holds.Waiting += v.Holds.Waiting
 		holds.Agreed += v.Holds.Agreed
 		from = to + 1
 	}
-	if h := all.Holds; rows != all.Rows.Rows || holds.Verdicts != h.Verdicts || holds.Waiting != h.Waiting || holds.Agreed != h.Agreed {
+	if h := all.Holds; rows != all.Rows.Answers || holds.Verdicts != h.Verdicts || holds.Waiting != h.Waiting || holds.Agreed != h.Agreed {
 		t.Errorf("parts have %d and %+v, the whole %+v", rows, holds, *all)
 	}
 }
@@ -68,7 +68,7 @@ func TestAnswersOfAQuietLog(t *testing.T) {
 	v, found := c.verify(replay.VerifyOptions{Rows: rows, FromTime: at})
 	show(t, found)
 	n := uint64(len(later))
-	if n < 10 || v.Rows.Rows != n || v.Rows.Same+v.Rows.Local != n || v.Holds != (replay.HoldCounts{}) || v.From != v.To+1 {
+	if n < 10 || v.Rows.Answers != n || v.Rows.Same+v.Rows.Local != n || v.Holds != (replay.HoldCounts{}) || v.From != v.To+1 {
 		t.Errorf("%d later: %+v", n, *v)
 	}
 	last := v.To
@@ -77,14 +77,14 @@ func TestAnswersOfAQuietLog(t *testing.T) {
 	}
 	v, found = c.verify(replay.VerifyOptions{Rows: later, ToTime: list[len(list)/2].Time})
 	show(t, found)
-	if v.Rows.Rows != n || v.Rows.Same+v.Rows.Local != n || v.To == 0 || v.To >= last {
+	if v.Rows.Answers != n || v.Rows.Same+v.Rows.Local != n || v.To == 0 || v.To >= last {
 		t.Errorf("%d earlier: %+v", n, *v)
 	}
 	for _, o := range []replay.VerifyOptions{
 		{FromTime: at + 2*time.Hour.Milliseconds()}, {ToTime: 1}, {From: last + 1}, {FromTime: 5, ToTime: 6},
 	} {
 		o.Rows = rows
-		if v, _ := c.verify(o); v.Rows.Rows != 0 || v.Messages != 0 {
+		if v, _ := c.verify(o); v.Rows.Answers != 0 || v.Messages != 0 {
 			t.Errorf("from %d to %d: %+v", o.FromTime, o.ToTime, *v)
 		}
 	}
@@ -124,7 +124,7 @@ func TestDecisionsThatAreGoneAreSaid(t *testing.T) {
 		}
 	}
 	c.must(s.Purge(t.Context()))
-	if v, _ := c.verify(replay.VerifyOptions{Rows: c.rows()}); v.NotKept <= since || v.Rows.Rows != 0 {
+	if v, _ := c.verify(replay.VerifyOptions{Rows: c.rows()}); v.NotKept <= since || v.Rows.Answers != 0 {
 		t.Errorf("all are gone: not before %d, %+v", v.NotKept, v.Rows)
 	}
 }

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"slices"
 
 	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/events"
@@ -12,7 +13,29 @@ import (
 
 // sort brings the recorded blocks of the range into order.
 func (w *whatIf) sort(ctx context.Context) (*sortedRows, error) {
-	return sortRows(ctx, w.o.Rows, w.o.Store, w.wants)
+	return sortRows(ctx, w.o.Rows, w.o.Store, func(c *questions.Record) []questions.Record {
+		return slices.DeleteFunc(asked(c), func(c questions.Record) bool { return !w.wants(&c) })
+	})
+}
+
+// asked are the questions of a row, each where it was answered. Those of which there is
+// the number alone are asked where the last was, before it: with the name of their
+// request if all of the row have one name, as a caller that tries again has, or else
+// without.
+func asked(c *questions.Record) []questions.Record {
+	list, counted := c.Split()
+	if counted == 0 {
+		return list
+	}
+	last := len(list) - 1
+	rest := list[last]
+	rest.Count = counted
+	for i := range list {
+		if list[i].Question.RequestID != rest.Question.RequestID {
+			rest.Question.RequestID = ""
+		}
+	}
+	return slices.Insert(list, last, rest)
 }
 
 // wants reports whether a row is a block that the log does not have. The verdict on a

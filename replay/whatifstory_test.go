@@ -98,6 +98,42 @@ var requestStories = []struct {
 		"a | 1 allowed 5 blocked 0 deprioritized 950 tokens | 4 allowed 2 blocked 0 deprioritized 1130 tokens | +0 -3\n",
 	},
 	{
+		"each block of a row is asked for its own request",
+		func(l *memory) {
+			l.use(0, "a", 950)
+			c := blockedRow(l, 1, 60, "r")
+			for i, request := range []string{"s", "s", "t"} {
+				c.Join(questions.Answered{DecisionID: fmt.Sprint("e", i), RequestID: request, Time: began + 2, Index: questions.FromView, AsOf: questions.AsOf{Seq: uint64(len(l.list)), Time: began + 2}})
+			}
+			c.Count += 7 // without names, as it is not known whether they are the same request
+		},
+		`{"plans":[{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":40000}]}]}`,
+		"a | 1 allowed 11 blocked 0 deprioritized 950 tokens | 12 allowed 0 blocked 0 deprioritized 1550 tokens | +0 -11\n",
+	},
+	{
+		"each block of a row is asked about where it was given",
+		func(l *memory) {
+			l.use(0, "a", 950)
+			c := blockedRow(l, 1, 60, "")
+			l.add(2, "quota.adjustment", `{"apiKeyId":"a","connectionId":"c","reason":"refund","cost":{"tokens":-100}}`)
+			c.Join(questions.Answered{DecisionID: "e", Time: began + 3, Index: questions.FromView, AsOf: questions.AsOf{Seq: uint64(len(l.list)), Time: began + 3}})
+			c.Join(questions.Answered{DecisionID: "f", Time: began + 4, Index: 0, AsOf: questions.AsOf{Seq: uint64(len(l.list)), Time: began + 4}}) // of the fold
+		},
+		`{"plans":[{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":2050}]}]}`,
+		"a | 1 allowed 2 blocked 0 deprioritized 950 tokens | 3 allowed 0 blocked 0 deprioritized 1070 tokens | +0 -2\n",
+	},
+	{
+		"those of which there is the number alone are one request when all that are named are",
+		func(l *memory) {
+			l.use(0, "a", 950)
+			c := blockedRow(l, 1, 60, "r")
+			c.Join(questions.Answered{DecisionID: "e", RequestID: "r", Time: began + 3, Index: questions.FromView, AsOf: questions.AsOf{Seq: uint64(len(l.list)), Time: began + 3}})
+			c.Count += 7
+		},
+		`{"plans":[{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":40000}]}]}`,
+		"a | 1 allowed 9 blocked 0 deprioritized 950 tokens | 10 allowed 0 blocked 0 deprioritized 1010 tokens | +0 -9\n",
+	},
+	{
 		"a caller that names its request and asks again is one request",
 		func(l *memory) {
 			l.use(0, "a", 950)

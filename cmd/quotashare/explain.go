@@ -99,7 +99,7 @@ func (x *explainCmd) fields() []given {
 
 // find explains it from a copy of a data directory.
 func (x *explainCmd) find(ctx context.Context, p program.Process) (made []byte, err error) {
-	asked := replay.Ask{Seq: x.Seq, Top: x.Top}
+	asked := replay.Ask{Seq: x.Seq, DecisionID: x.Decision, Top: x.Top}
 	if x.Decision == "" {
 		if asked.Question, err = x.question(); err != nil {
 			return nil, err
@@ -161,5 +161,5 @@ func (x *explainCmd) recorded(ctx context.Context, log *opened, p program.Proces
 	case err != nil:
 		return nil, err
 	}
-	return nil, program.Hint(fmt.Errorf("no decision %q is recorded", x.Decision), "every block is, for 14 days, and of the rest a sample: ask with --key, --connection and --at instead")
+	return nil, program.Hint(fmt.Errorf("no decision %q is recorded", x.Decision), "every block is, for 14 days, and of the rest a sample; of more than 101 equal blocks within a second the ids of the first 100 and of the last are kept: ask with --key, --connection and --at instead")
 }

@@ -24,7 +24,7 @@ type explained struct {
 		InFlight   json.Number
 		Backlog    *struct{ Waiting, OldestMs json.Number }
 	}
-	Recorded *struct{ Process string }
+	Recorded *struct{ Process, ReplyOf string }
 	Differs  []string
 	Rules    explainedRules
 	Signals  []explainedSignal
@@ -141,6 +141,8 @@ func (x *explained) sayAnswer(w io.Writer) {
 	}
 	switch {
 	case x.Recorded == nil:
+	case len(x.Differs) == 0 && x.Recorded.ReplyOf != "":
+		fmt.Fprintf(w, "  process %s answered so, as far as it is recorded; the rest is derived\n", x.Recorded.Process)
 	case len(x.Differs) == 0:
 		fmt.Fprintf(w, "  this is what process %s answered\n", x.Recorded.Process)
 	default:

@@ -109,7 +109,7 @@ func (x *differences) result(v *replay.Verification, took time.Duration) error {
 	n := func(n uint64) string { return fmt.Sprint(n) }
 	if err := table(x.w,
 		[]string{"", "ALL", "SAME", "DIFFERENT", "NOT PROVABLE"},
-		[]string{"decisions", n(r.Rows), n(r.Same), n(r.Different), n(r.Local + r.Unproved)},
+		[]string{"decisions", n(r.Answers), n(r.Same), n(r.Different), n(r.Local + r.Unproved + r.Counted)},
 		[]string{"verdicts on holds", n(h.Verdicts), n(h.Agreed), n(h.Different), n(h.Alone)},
 	); err != nil {
 		return err
@@ -144,6 +144,7 @@ func (x *differences) notes(v *replay.Verification, took time.Duration) {
 		fmt.Fprintf(x.w, "decisions before %s are not recorded any more: they are not among these\n", instantOf(v.NotKept))
 	}
 	say(v.Rows.Local, "%d decisions counted holds that the log did not have")
+	say(v.Rows.Counted, "%d decisions are only counted, in the rows of equal ones of their second")
 	say(v.Rows.Unproved, "%d decisions are of what the log does not have any more")
 	say(v.Holds.Alone, "%d verdicts are the fold's alone: something happened between the message before and their place")
 	say(v.Holds.Waiting, "%d holds waited for room")

@@ -82,6 +82,10 @@ export interface RecordedDecision {
   local?: true;
   count: number;
   decisionIds?: string[];
+  /** Where each of `decisionIds` was given, in the same order. */
+  answers?: { seq: number; index?: number; time: string; asOf?: string; lagMs?: number; requestId?: string }[];
+  /** In an explanation of one of equal blocks: the first, whose reply was recorded. */
+  replyOf?: string;
   connectionId?: string;
   poolId?: string;
   process: string;
