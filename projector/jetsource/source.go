@@ -40,10 +40,16 @@ type Options struct {
 	// PurgeAge is the age below which the stream forgets nothing. A last
 	// message that is gone although it is younger means another stream.
 	PurgeAge time.Duration
+	// Patience is how long a log that does not answer is waited for, 0 = for ever: who
+	// serves has nothing better to do, and who was asked for one result has to end.
+	Patience time.Duration
 	// OnMissing, when set, is told how many messages are not where they were expected.
 	OnMissing func(n uint64)
 	Log       *slog.Logger
 }
+
+// ErrAway says that the log has not answered for as long as Options.Patience.
+var ErrAway = errors.New("the log does not answer")
 
 // Source is a projector.Source over a stream. It is used by one goroutine.
 type Source struct {
@@ -56,6 +62,9 @@ type Source struct {
 	lastMessage events.Message
 	list        []events.Message
 	pending     uint64
+	// away is how long Next has waited since something came. A caller who is long in
+	// coming back, and finds a consumer that is gone, has not waited.
+	away time.Duration
 }
 
 // New returns a source that connects when it is first read.
@@ -86,10 +95,11 @@ const (
 )
 
 // Next implements projector.Source. A log that cannot be reached is waited
-// for, said once; only ErrLogChanged and the context's end are errors.
+// for, said once; only ErrLogChanged, ErrAway and the context's end are errors.
 func (s *Source) Next(ctx context.Context) (projector.Messages, error) {
 	wait, said := firstWait, false
 	for {
+		asked := time.Now()
 		got, err := s.next(ctx)
 		switch {
 		case err == nil:
@@ -113,6 +123,9 @@ func (s *Source) Next(ctx context.Context) (projector.Messages, error) {
 			return got, ctx.Err()
 		}
 		wait = min(2*wait, mostWait)
+		if s.away += time.Since(asked); s.o.Patience != 0 && s.away >= s.o.Patience {
+			return got, fmt.Errorf("%w for %s: %w", ErrAway, s.away.Round(time.Second), err)
+		}
 	}
 }
 
@@ -128,6 +141,7 @@ func (s *Source) next(ctx context.Context) (projector.Messages, error) {
 	if err := s.session.take(ctx, &s.list, &s.pending); err != nil {
 		return projector.Messages{}, err
 	}
+	s.away = 0
 	s.note()
 	return projector.Messages{List: s.list, Pending: s.pending}, nil
 }
