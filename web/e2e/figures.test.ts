@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { KeyUse, Unit, Usage, UsedDimension } from "../src/api/types";
+import type { History, KeyUse, Unit, Usage, UsedDimension } from "../src/api/types";
 import { live } from "./browser";
 import { stage } from "./stage";
 
@@ -118,6 +118,26 @@ describe("figures equal the API's", () => {
         expect(await texts(head.locator(".dimension-head p"))).toEqual([`${short(d.consumedTotal, d.unit)} ${d.limit === null ? "used" : `of ${short(d.limit, d.unit)}`}`]);
         expect((await texts(head.locator(".dimension-foot > span")))[0]).toBe(d.usedPercent === null ? "limit not known" : `${percentage(d.usedPercent)} of the limit`);
       }
+    }));
+
+  test("beside its history", () =>
+    on.visit("#/pools/ledger", {}, async (page) => {
+      const quarter = 15 * 60_000;
+      const answer = await fetch(`${on.engine.url}/api/quota/pools/ledger/history?from=${Date.now() - 86_400_000}&step=${quarter}`);
+      const { history } = (await answer.json()) as { history: History };
+      const nanos = (amount: number | string): bigint => {
+        const [whole = "0", fraction = ""] = String(amount).split(".");
+        return BigInt(whole + fraction.padEnd(9, "0"));
+      };
+      const text = (amounts: (number | string)[]): string => {
+        const all = amounts.reduce<bigint>((sum, amount) => sum + nanos(amount), 0n);
+        return figure(`${all / 1_000_000_000n}.${String(all % 1_000_000_000n).padStart(9, "0")}`, "usd");
+      };
+      const of = (id: string): string => text(history.rows.flatMap((row) => row.perKey.filter((key) => key.apiKeyId === id).map((key) => key.usd)));
+      await open(page, { unit: "usd", window: "daily" } as UsedDimension);
+      const readings = page.getByRole("region", { name: "History", exact: true }).locator(".chart-readings");
+      await readings.getByText("All together").waitFor();
+      expect(await texts(readings.locator(".chart-figure"))).toEqual([text(history.rows.map((row) => row.total.usd)), of("ann"), of("bob"), text(history.rows.map((row) => row.unlisted.usd))]);
     }));
 
   test("on its card, with every digit one hover away", () =>

@@ -32,14 +32,14 @@ export function Bar({ model, label, describe, describeShare, small = false }: Pr
     <div class={`bar${state}`} role="img" aria-label={label}>
       <div class="bar-track">
         {model.segments.map((part) => (
-          <Part key={part.id} part={part} title={describe?.(part)} />
+          <Part key={`${part.kind} ${part.id}`} part={part} title={describe?.(part)} />
         ))}
         {model.over && <span class="bar-excess" style={{ left: percent(limitOf(model)) }} />}
       </div>
       {!small && (
         <div class="bar-shares">
           {model.shares.map((part) => (
-            <Part key={part.id} part={part} title={describeShare?.(part)} />
+            <Part key={`${part.kind} ${part.id}`} part={part} title={describeShare?.(part)} />
           ))}
         </div>
       )}

@@ -14,7 +14,7 @@ import { instant, minute, moment } from "../../words/time";
 import { unitTitle } from "../../words/units";
 import { Ahead } from "./ahead";
 import type { CountedProps } from "./index";
-import { chartUnit, hueOf, nameOf, tickAmount } from "./lines";
+import { chartUnit, hueOf, nameOf, tickAmount, totalId, totalReading } from "./lines";
 import { Section } from "./shares";
 
 /** How fast each key and all together use it, and what that leads to. */
@@ -87,7 +87,7 @@ function Rates({ history, usage, d, hues }: RatesProps) {
       times={parts.times}
       lines={lines}
       tick={(value) => short(tickAmount(value), unit)}
-      title={(place) => (place === null ? `Moving average now, ${unitTitle(unit)} per minute` : `Used in the minute of ${moment(parts.times[place] ?? 0, parts.times.at(-1) ?? 0)}`)}
+      title={(place) => (place === null ? (unit === d.unit ? `Moving average now, ${unitTitle(unit)} per minute` : "Used in this hour") : `Used in the minute of ${moment(parts.times[place] ?? 0, parts.times.at(-1) ?? 0)}`)}
       readings={(place) => rateReadings(parts, usage, d, hues, place)}
     />
   );
@@ -96,17 +96,20 @@ function Rates({ history, usage, d, hues }: RatesProps) {
 /** The lines of the keys, and above all that of the total. */
 function ratesOf({ parts, total }: Parts, hues: ReadonlyMap<string, number>): Line[] {
   const line = (part: Part): Line => ({ id: part.id, hue: hueOf(part.id, hues), values: averages(part.values) });
-  return [...parts.map(line), { id: "total", hue: "total", values: averages(total) }];
+  return [...parts.map(line), { id: totalId, hue: "total", values: averages(total) }];
 }
 
 /** What the engine says now; of a minute, what was used in it. */
 function rateReadings({ parts, total }: Parts, usage: Usage, d: UsedDimension, hues: ReadonlyMap<string, number>, place: number | null): Reading[] {
   const unit = chartUnit(d.unit);
-  // In tokens the engine has a rate of the pool alone.
-  const rates = new Map(unit === d.unit ? d.perKey.map((key) => [key.apiKeyId, key.burnRate.perSecond]) : []);
-  const said = (id: string, values: Part["values"], rate: Part["values"][number] | undefined): Reading => ({
-    id, name: id === "total" ? "All together" : nameOf(id), hue: id === "total" ? "total" : hueOf(id, hues),
-    text: place !== null ? amount(values[place] ?? 0, unit) : rate === undefined ? `${amount(sum(values), unit)} in this hour` : compare(rate, 0) === 0 ? "no data" : figure(perMinute(rate), unit),
-  });
-  return [said("total", total, rateOf(usage, d)), ...parts.map((part) => said(part.id, part.values, rates.get(part.id)))];
+  // In tokens the engine has a rate of the pool alone, so of all it is told what they used.
+  const own = unit === d.unit;
+  const rates = new Map(d.perKey.map((key) => [key.apiKeyId, key.burnRate.perSecond]));
+  const text = (values: Part["values"], rate: Amount | undefined): string => {
+    if (place !== null) return amount(values[place] ?? 0, unit);
+    if (!own) return amount(sum(values), unit);
+    if (rate === undefined) return `${amount(sum(values), unit)} in this hour`;
+    return compare(rate, 0) === 0 ? "no data" : figure(perMinute(rate), unit);
+  };
+  return [totalReading(text(total, rateOf(usage, d))), ...parts.map(({ id, values }) => ({ id, name: nameOf(id), hue: hueOf(id, hues), text: text(values, rates.get(id)) }))];
 }

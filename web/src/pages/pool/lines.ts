@@ -1,8 +1,13 @@
 /** How the charts of a pool name and colour what they draw. */
 import type { Unit } from "../../api/types";
 import { unlistedId } from "../../model/series";
-import type { Line } from "../../parts/chart";
+import type { Line, Reading } from "../../parts/chart";
 import { cut } from "../../words/decimal";
+
+/** The id of all keys together: one that no key has. */
+export const totalId = "";
+
+export const totalReading = (text: string): Reading => ({ id: totalId, name: "All together", hue: "total", text });
 
 export const nameOf = (id: string): string => (id === unlistedId ? "Keys without a share of their own" : id);
 

@@ -10,7 +10,7 @@ import { amount, short } from "../../words/amount";
 import { compare, sum } from "../../words/decimal";
 import { day, duration, hour, minute, moment } from "../../words/time";
 import type { CountedProps } from "./index";
-import { chartUnit, hueOf, nameOf, tickAmount, unitNames } from "./lines";
+import { chartUnit, hueOf, nameOf, tickAmount, totalReading, unitNames } from "./lines";
 import { Section } from "./shares";
 
 /** How far back, and how much time a bar has: some hundred of them can be told apart. */
@@ -85,7 +85,7 @@ function layers({ parts }: Parts, hues: ReadonlyMap<string, number>): Line[] {
 function usedReadings({ parts, total }: Parts, unit: Unit, hues: ReadonlyMap<string, number>, place: number | null): Reading[] {
   const text = (values: Part["values"]): string => amount(place === null ? sum(values) : (values[place] ?? 0), unit);
   return [
-    { id: "total", name: "All together", hue: "total", text: text(total) },
+    totalReading(text(total)),
     ...parts.map((part): Reading => ({ id: part.id, name: nameOf(part.id), hue: hueOf(part.id, hues), text: text(part.values) })),
   ];
 }

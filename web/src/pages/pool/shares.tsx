@@ -43,7 +43,8 @@ export function Allocations({ pool, usage, dimension: d, hues }: CountedProps) {
     { id: "share", title: "Fair share", right: true, compare: byAmount((row) => row.fairShare), cell: (row) => <Share of={row} d={d} hue={hues.get(row.apiKeyId) ?? -1} /> },
     { id: "deficit", title: "Left or borrowed", right: true, compare: byAmount((row) => row.deficit), cell: (row) => <Deficit of={row.deficit} d={d} /> },
     { id: "held", title: "In flight", right: true, compare: byAmount((row) => row.held), cell: (row) => <Amount of={row.held} unit={d.unit} as="figure" /> },
-    { id: "rate", title: "Per minute", right: true, compare: byAmount((row) => row.burnRate.perSecond), cell: (row) => <Rate of={row.burnRate.perSecond} unit={d.unit} /> },
+    // Of points only the provider tells, and not by the minute.
+    ...(d.unit === "percent" ? [] : [rateColumn(d.unit)]),
     { id: "policy", title: "Policy", cell: (row) => (row.rule ? <span title={policyMeaning(row.rule.policy)}>{row.rule.policy}</span> : "none") },
     { id: "cap", title: "Cap", cell: (row) => capWords(pool, row.rule?.apiKeyId ?? row.apiKeyId).join("; ") || "none" },
     { id: "now", title: "Now", cell: (row) => <span class={`now-cell ${said(row)?.tone ?? "quiet"}-text`}>{said(row)?.text ?? "not known"}</span> },
@@ -102,6 +103,11 @@ function Deficit({ of, d: { unit, limit } }: { of: Value | null; d: UsedDimensio
     </span>
   );
 }
+
+const rateColumn = (unit: Unit): Column<Row> => ({
+  id: "rate", title: "Per minute", right: true, compare: byAmount((row) => row.burnRate.perSecond),
+  cell: (row) => <Rate of={row.burnRate.perSecond} unit={unit} />,
+});
 
 /** How fast it is used just now; without two minutes with use in the last hour there is none. */
 function Rate({ of, unit }: { of: Value; unit: Unit }) {
