@@ -125,23 +125,27 @@ export async function keyboardFaults(page: Page): Promise<string[]> {
   return [...faults, ...(await page.evaluate(missed))];
 }
 
-/** Notes where the focus is, and returns what is wrong with that; "end" when it has been there. */
+/** Notes where the focus is, and returns what is wrong there or where it was; "end" when it has been here. */
 function arrived(): string {
-  const walk = window as unknown as { reached: Set<Element>; last: Element | null };
+  const walk = window as unknown as { reached: Set<Element>; last: Element | null; seen: string };
   const here = document.activeElement;
   if (here !== null && here === walk.last) return ""; // a field of several parts, such as that of a time
-  if (!here || here === document.body || walk.reached.has(here)) return "end";
+  const look = (node: Element): string => {
+    const label = node.closest("label"); // it shows the focus of a field that is hidden
+    return [node, ...(label ? [label, ...label.querySelectorAll("*")] : [])]
+      .map((part) => getComputedStyle(part))
+      .map(({ outlineStyle, outlineWidth, boxShadow }) => [outlineStyle === "none" ? "" : outlineWidth, boxShadow].join(" "))
+      .join();
+  };
+  // Where the focus was, and looks the same without it, nobody saw it.
+  const fault = walk.last?.isConnected && look(walk.last) === walk.seen ? `no ring: ${walk.last.outerHTML.slice(0, 200)}` : "";
+  if (!here || here === document.body || walk.reached.has(here)) return fault || "end";
   walk.reached.add(here);
   walk.last = here;
-  const ring = (node: Element): boolean => {
-    const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(node);
-    return (outlineStyle !== "none" && outlineWidth !== "0px") || boxShadow !== "none";
-  };
+  walk.seen = look(here);
   const { width, height, top, bottom } = here.getBoundingClientRect();
-  // What stands for a hidden field shows its focus: the label around it.
-  const shown = ring(here) || [...(here.closest("label")?.querySelectorAll("*") ?? []), here.closest("label")].some((node) => node && ring(node));
-  if (!shown) return `no ring: ${here.outerHTML.slice(0, 200)}`;
-  return width > 0 && height > 0 && (bottom <= 0 || top >= innerHeight) ? `out of sight: ${here.outerHTML.slice(0, 200)}` : "";
+  const away = width > 0 && height > 0 && (bottom <= 0 || top >= innerHeight);
+  return fault || (away ? `out of sight: ${here.outerHTML.slice(0, 200)}` : "");
 }
 
 /** What can be clicked, is to be seen, and was not reached. Of radio buttons the arrows reach the others. */

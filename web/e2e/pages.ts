@@ -28,6 +28,7 @@ export const shots: Record<string, Shot> = {
     async ready(page) {
       await page.getByLabel("Weight", { exact: true }).first().fill("45");
       await page.getByText("Weights sum to 105", { exact: false }).waitFor();
+      await page.getByText("Allowed, and perhaps not meant").waitFor();
     },
   },
   plans: { address: "#/plans/openai-finance", ready: heading("openai-finance") },
