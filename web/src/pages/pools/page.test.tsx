@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => act(() => render(null, root)));
 
 const draw = (role?: Role): void =>
-  act(() => {
+  void act(() => {
     if (role) session.who.identity.value = { needsToken: false, role };
     render(<SessionProvider value={session}><PoolsPage /></SessionProvider>, root);
   });
