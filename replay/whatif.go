@@ -263,8 +263,11 @@ func (w *whatIf) step(ctx context.Context, m events.Message) error {
 	}
 	after := w.sides[whatif.After]
 	next, err := after.p.Peek(ctx)
-	if err != nil || next.Seq != m.Seq {
-		return errors.Join(err, fmt.Errorf("replay: the log has message %d for one reader and not for another: try again", m.Seq))
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return err
+	case err != nil, next.Seq != m.Seq:
+		return fmt.Errorf("replay: the log has message %d for one reader and not for another: try again", m.Seq)
 	}
 	if w.set[m.Subject] {
 		*next = nothing(&m)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/quotashare/quotashare/config"
 	"github.com/quotashare/quotashare/internal/program"
+	"github.com/quotashare/quotashare/projector/jetsource"
 )
 
 // misread says which help lists what was meant. A word that is no command of its
@@ -32,4 +34,24 @@ func misconfigured(err error, p program.Process, k *kong.Context) error {
 		return err
 	}
 	return program.Hint(err, "a flag wins over the variable of the environment; %s %s --help lists both", p.Name, k.Selected().Path())
+}
+
+// interruption is the error of a command that was told to stop, in place of how it
+// noticed.
+type interruption struct{ error }
+
+func (interruption) Error() string { return "interrupted" }
+
+// Unwrap returns how it noticed, which may have an exit code.
+func (i interruption) Unwrap() error { return i.error }
+
+// cutShort says why a command came to no end that was on its way to one.
+func cutShort(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return interruption{err}
+	case errors.Is(err, jetsource.ErrAway):
+		return program.Hint(err, "it went away meanwhile: run this again when it is back; nothing is left of what was folded")
+	}
+	return err
 }

@@ -69,5 +69,5 @@ func run(ctx context.Context, p program.Process) int {
 		return program.Report(p.Stderr, p.Name, misread(err, p))
 	}
 	picked, _ := k.Selected().Target.Addr().Interface().(command) // each is; a test runs them all
-	return program.Report(p.Stderr, p.Name, misconfigured(picked.run(ctx, p), p, k))
+	return program.Report(p.Stderr, p.Name, cutShort(ctx, misconfigured(picked.run(ctx, p), p, k)))
 }

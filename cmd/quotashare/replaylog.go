@@ -89,8 +89,15 @@ func (f *copied) read(ctx context.Context, from reached, p program.Process) (*op
 	return o, nil
 }
 
-// size returns the bytes of the log.
+// errAway is of a broker that need not be asked.
+var errAway = errors.New("there is no connection to the broker")
+
+// size returns the bytes of the log. It is asked before a run is folded, and a broker
+// that is away must not hold up what was read before.
 func (o *opened) size(ctx context.Context) (uint64, error) {
+	if !o.conn.IsConnected() {
+		return 0, errAway
+	}
 	js, err := jetstream.New(o.conn)
 	if err != nil {
 		return 0, err

@@ -11,6 +11,7 @@ import (
 	"github.com/quotashare/quotashare/cmd/quotashare/internal/configfile"
 	"github.com/quotashare/quotashare/internal/program"
 	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/projector/jetsource"
 	"github.com/quotashare/quotashare/replay"
 	"github.com/quotashare/quotashare/replay/livelog"
 	"github.com/quotashare/quotashare/whatif"
@@ -26,6 +27,13 @@ type whatIfCmd struct {
 	JSON        bool     `name:"json" help:"Print JSON in place of tables."`
 	recording   `embed:""`
 }
+
+// Help is what the command's help adds.
+func (c *whatIfCmd) Help() string { return whatIfCodes }
+
+const whatIfCodes = `
+Exit codes: 0 when there is a result; 1 when the files or the range are refused; 2 when the
+command line is wrong; 3 when it could not be found out.`
 
 // Validate refuses, for kong, what is nothing to try, or no range.
 func (c *whatIfCmd) Validate() error {
@@ -48,7 +56,7 @@ func (c *whatIfCmd) run(ctx context.Context, p program.Process) (err error) {
 	}
 	log, err := c.open(ctx, "whatif", p)
 	if err != nil {
-		return err
+		return audited(err)
 	}
 	defer log.close()
 	o := replay.WhatIfOptions{Options: log.Options}
@@ -57,7 +65,10 @@ func (c *whatIfCmd) run(ctx context.Context, p program.Process) (err error) {
 	}
 	o.Part = onBothSides(&foldBar{w: p.Stderr, shown: program.Terminal(p.Stderr)})
 	made, err := replay.WhatIf(ctx, o, t)
-	if err != nil {
+	switch {
+	case errors.Is(err, jetsource.ErrAway), ctx.Err() != nil && err != nil:
+		return audited(err)
+	case err != nil:
 		return err
 	}
 	if c.JSON {

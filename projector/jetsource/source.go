@@ -49,7 +49,7 @@ type Options struct {
 }
 
 // ErrAway says that the log has not answered for as long as Options.Patience.
-var ErrAway = errors.New("the log does not answer")
+var ErrAway = errors.New("the log has not answered")
 
 // Source is a projector.Source over a stream. It is used by one goroutine.
 type Source struct {
