@@ -100,6 +100,9 @@ type whatIf struct {
 	set     map[string]bool   // subjects of the documents that are tried
 	absent  map[string]string // pools to be without that there are not yet: their ids by subject
 
+	since int64 // where the usual range begins, epoch ms
+	after int64 // the broker's timestamp of the message behind the range, epoch ms; 0 = there is none yet
+
 	kept int64                  // since when all decisions are recorded, epoch ms; 0 = since before the range
 	were map[string]*plans.Pool // the pools where the range begins, or as they came in it, by id
 }
@@ -123,6 +126,11 @@ func (w *whatIf) place(ctx context.Context) error {
 		return err
 	}
 	w.made.From = max(w.made.From, first)
+	if w.made.To < last {
+		if w.after, err = w.timeOf(ctx, w.made.To+1); err != nil {
+			return err
+		}
+	}
 	switch from, to := w.t.From, w.t.To; {
 	case from.Seq == 0 && to.Seq == 0 && to.Time != 0 && from.Time > to.Time:
 		return refuse("to", "is before from: swap them, or leave one out")
@@ -159,7 +167,8 @@ func (w *whatIf) start(ctx context.Context) (uint64, error) {
 		if err != nil {
 			return 0, err
 		}
-		from = at - usualRange
+		w.since = at - usualRange
+		from = w.since
 	}
 	before, err := w.o.SeqAt(ctx, from-1)
 	return before + 1, err
@@ -334,9 +343,10 @@ func (w *whatIf) report() *whatif.Report {
 				w.made.Asked.Waiting[i]++
 			}
 		}
-		if w.made.From <= w.made.To {
-			_, w.made.ToAt = s.p.State().At()
-		}
+	}
+	if w.made.From <= w.made.To {
+		// What is counted after has brought log time further there.
+		_, w.made.ToAt = w.sides[whatif.Before].p.State().At()
 	}
 	for _, subject := range slices.Sorted(maps.Keys(w.absent)) {
 		w.note("withoutPools: there was no pool %q, so to be without it changes nothing", w.absent[subject])

@@ -2,10 +2,13 @@ package replay
 
 import (
 	"context"
+	"errors"
+	"io"
 	"slices"
 
 	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/whatif"
@@ -54,12 +57,18 @@ func (w *whatIf) wants(c *questions.Record) bool {
 
 // within reports whether an answer is of the range. Of one that a time bounds its
 // message says nothing: while nothing is logged all answers are of one message, which
-// may be hours old.
+// may be hours old. By sequence it is of the range that its message is of, so that two
+// ranges of which one begins behind the other have each answer once; those from before
+// the log's first message are of the range that begins with it.
 func (w *whatIf) within(a *questions.AsOf) bool {
 	from, to := w.t.From, w.t.To
-	begun, ended := a.Seq+1 >= w.made.From, a.Seq > w.made.To
-	if from.Seq == 0 && from.Time != 0 {
+	begun, ended := a.Seq >= w.made.From || w.made.From == 1, a.Seq > w.made.To
+	switch {
+	case from.Seq != 0:
+	case from.Time != 0:
 		begun = a.Time >= from.Time
+	default:
+		begun = begun || a.Seq+1 == w.made.From && a.Time >= w.since
 	}
 	if to.Seq == 0 && to.Time != 0 {
 		ended = a.Time > to.Time
@@ -82,9 +91,16 @@ func (w *whatIf) blocks(ctx context.Context) error {
 
 // block asks about a block on both sides, as often as it was given. What the rules
 // tried let pass is counted with its estimate, so that the next may be blocked again.
+//
+// Equal ones are asked one by one, up to mostAlike of a row; of more, which no second
+// has, several at a time.
 func (w *whatIf) block(ctx context.Context, c *questions.Record) error {
+	at, err := w.timely(ctx, &c.Reply.AsOf)
+	if err != nil {
+		return err
+	}
 	for _, s := range w.sides {
-		s.watchBetween(c.ConnectionID, c.Reply.AsOf.Time)
+		s.watchBetween(c.ConnectionID, at)
 	}
 	n, row := int64(c.Count), w.row(c.Question.APIKeyID)
 	before, _ := w.again(whatif.Before, c)
@@ -93,29 +109,51 @@ func (w *whatIf) block(ctx context.Context, c *questions.Record) error {
 	if before.Passes {
 		w.made.Asked.Unlike += n
 	}
-	for ; n > 0; n-- {
+	for step := (n + mostAlike - 1) / mostAlike; n > 0; n -= step {
 		after, to := w.again(whatif.After, c)
-		same := int64(1)
+		step = min(step, n)
 		paid := after.Passes && !before.Passes
 		if !paid {
-			same = n // nothing changes until the next one
+			step = n // nothing changes until the next one
 		}
-		row.Sides[whatif.After].Count(&after, same)
-		row.Differ(&before, &after, same)
+		row.Sides[whatif.After].Count(&after, step)
+		row.Differ(&before, &after, step)
 		if !paid {
-			return nil
+			continue
 		}
-		if err := w.payBlock(ctx, c, to); err != nil {
+		if err := w.payBlock(ctx, c, to, at, step); err != nil {
 			return err
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
-// payBlock counts a block that was let pass. A request that asked again is one
+// mostAlike is how many equal blocks are asked about one by one. A decider answers fewer
+// in a second, for which a row is; but whoever may publish can store any count.
+const mostAlike = 10_000
+
+// timely is when an answer was given, by the broker: at the latest when it took the next
+// message. A clock that is days ahead would close the buckets of the history, and bring
+// the other side to its time.
+func (w *whatIf) timely(ctx context.Context, a *questions.AsOf) (int64, error) {
+	next := w.after
+	m, err := w.sides[whatif.Before].p.Peek(ctx)
+	switch {
+	case err == nil:
+		next = m.Time
+	case !errors.Is(err, io.EOF):
+		return 0, err
+	}
+	if next != 0 && a.Time > next+a.LagMs+projector.MaxAhead {
+		return next, nil
+	}
+	return a.Time, nil
+}
+
+// payBlock counts so many equal blocks that were let pass, at that time. A request that asked again is one
 // request; and one that was asked about without saying of how many it is, is one too,
 // as its consumption would have been.
-func (w *whatIf) payBlock(ctx context.Context, c *questions.Record, connectionID string) error {
+func (w *whatIf) payBlock(ctx context.Context, c *questions.Record, connectionID string, at, n int64) error {
 	q, s := &c.Question, w.sides[whatif.After]
 	if settled, err := s.p.State().WasSettled(q.APIKeyID, q.RequestID); err != nil || settled {
 		return err
@@ -124,8 +162,15 @@ func (w *whatIf) payBlock(ctx context.Context, c *questions.Record, connectionID
 	if cost[quota.Requests] == 0 && !q.Reserve {
 		cost[quota.Requests] = quota.Amount(quota.Requests.Scale())
 	}
+	for u, a := range cost {
+		if most := quota.Unit(u).Max(); a > most/quota.Amount(n) {
+			cost[u] = most // what an event may say
+		} else {
+			cost[u] = a * quota.Amount(n)
+		}
+	}
 	return s.pay(ctx, &events.Event{
-		APIKeyID: q.APIKeyID, ConnectionID: connectionID, Model: q.Model, RequestID: q.RequestID, Cost: cost, Time: c.Reply.AsOf.Time,
+		APIKeyID: q.APIKeyID, ConnectionID: connectionID, Model: q.Model, RequestID: q.RequestID, Cost: cost, Time: at,
 	})
 }
 

@@ -318,11 +318,13 @@ func TestBlocksOfTheRange(t *testing.T) {
 	l.use(20, "a", 1)
 	blockedRow(l, 21, 60, "").Count = 3
 	for place, want := range map[string]whatif.Asked{
-		`"from":{"seq":3}`:                                {Consumptions: 2, Blocks: 5, Degraded: 1, Unlike: 1}, // the first passed
-		`"from":{"seq":4}`:                                {Consumptions: 1, Blocks: 4, Degraded: 1},
-		`"from":{"seq":3},"to":{"seq":3}`:                 {Consumptions: 1, Blocks: 2, Degraded: 1, Unlike: 1},
+		`"from":{"seq":3}`:                                {Consumptions: 2, Blocks: 4, Degraded: 1},
+		`"from":{"seq":2},"to":{"seq":2}`:                 {Blocks: 1, Unlike: 1}, // it passed
+		`"from":{"seq":4}`:                                {Consumptions: 1, Blocks: 3},
+		`"from":{"seq":3},"to":{"seq":3}`:                 {Consumptions: 1, Blocks: 1, Degraded: 1},
+		`"from":{"seq":1}`:                                {Consumptions: 2, Blocks: 5, Degraded: 1, Unlike: 1},
 		fmt.Sprintf(`"from":%d`, began+10):                {Consumptions: 2, Blocks: 4, Degraded: 1},
-		fmt.Sprintf(`"from":{"seq":3},"to":%d`, began+20): {Consumptions: 2, Blocks: 2, Degraded: 1, Unlike: 1},
+		fmt.Sprintf(`"from":{"seq":3},"to":%d`, began+20): {Consumptions: 2, Blocks: 1, Degraded: 1},
 	} {
 		if got := whatIfOf(t, l, `{"settings":{"maxLagMs":7},`+place+`}`).Asked; got != want {
 			t.Errorf("%s: %+v, want %+v", place, got, want)
