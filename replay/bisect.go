@@ -18,12 +18,15 @@ func (t *taker) bisect(ctx context.Context) error {
 	}
 	for high-low > 1 {
 		mid := int(uint(low+high) / 2)
-		p, good, err := t.try(ctx, low, mid)
+		p, good, believed, err := t.try(ctx, low, mid)
 		if err == nil && !good {
 			high = mid
 			err = t.blame(ctx, p, mid)
 		} else if good {
 			low = mid
+			if believed {
+				t.believed = t.headers[mid].Seq
+			}
 		}
 		if p != nil {
 			err = errors.Join(err, p.Close())
@@ -35,6 +38,7 @@ func (t *taker) bisect(ctx context.Context) error {
 	t.made.Diverged.From = 1
 	if low >= 0 {
 		t.made.Diverged.From = t.headers[low].Seq + 1
+		t.made.Diverged.Believed = t.headers[low].Seq == t.believed
 	}
 	return nil
 }
@@ -50,23 +54,23 @@ func (t *taker) blame(ctx context.Context, p *Player, bad int) (err error) {
 // try folds from one snapshot, or the first message, to another, and reports whether
 // that is what the log folds to. Where messages are missing nothing can be said, and
 // it is believed. The player is the caller's.
-func (t *taker) try(ctx context.Context, low, mid int) (p *Player, good bool, err error) {
+func (t *taker) try(ctx context.Context, low, mid int) (p *Player, good, believed bool, err error) {
 	notAfter := uint64(0)
 	if low >= 0 {
 		notAfter = t.headers[low].Seq
 	}
 	if p, err = Open(ctx, t.o.Options, notAfter); err != nil {
-		return nil, false, err
+		return nil, false, false, err
 	}
 	h := &t.headers[mid]
 	before := messages(p)
 	if err = p.To(ctx, h.Seq); err != nil {
-		return p, false, err
+		return p, false, false, err
 	}
 	t.made.Messages += messages(p) - before
-	if p.Missing().Count > 0 {
-		return p, true, nil
-	}
 	digest, err := p.Digest()
-	return p, digest == h.Digest, err
+	if good = digest == h.Digest; err == nil && !good && p.Missing().Count > 0 {
+		return p, true, true, nil
+	}
+	return p, good, false, err
 }

@@ -53,6 +53,10 @@ func (p *Point) Differs() bool { return p.Of != "" && p.Damage == nil && p.Want 
 // Proved reports whether nothing was missing, so that the law holds.
 func (p *Point) Proved() bool { return p.Missing == Missing{} }
 
+// Unknown reports whether it was held to a digest, is another one, and that proves
+// nothing.
+func (p *Point) Unknown() bool { return p.Differs() && !p.Proved() }
+
 // Divergence is where the state of an engine first was not that of the log.
 type Divergence struct {
 	// From and To are the first and the last sequence of the messages between the
@@ -60,6 +64,9 @@ type Divergence struct {
 	// same.
 	From, To uint64
 	Of       string // whose digest it was
+	// Believed says that nobody knows whether all was equal before From: the fold began
+	// there with a snapshot of what the log does not have any more.
+	Believed bool
 	// Parts are in what the snapshot differs from what was folded here. A live engine
 	// tells a digest and no more: then there are none.
 	Parts []PartDifference
@@ -84,6 +91,25 @@ func (d *Digests) Damaged() (n int) {
 		}
 	}
 	return n
+}
+
+// Proves reports whether anything was found out: with an engine that was asked, whether
+// it is equal; else whether any snapshot is; and where nothing was held to the log,
+// whether the digests are of all of it.
+func (d *Digests) Proves() bool {
+	held, known, lacking := false, false, false
+	for i := range d.Points {
+		switch p := &d.Points[i]; {
+		case p.Damage != nil:
+		case p.Of == "":
+			lacking = lacking || !p.Proved()
+		case p.Of == OfLive && p.Unknown():
+			return false
+		default:
+			held, known = true, known || !p.Unknown()
+		}
+	}
+	return known || !held && !lacking
 }
 
 // TakeDigests folds the log and takes digests of the state. What others say of the
@@ -123,7 +149,8 @@ type taker struct {
 	p         *Player
 	before    uint64 // messages that it began with
 	made      *Digests
-	good      uint64 // the newest point at which all was equal
+	good      uint64 // the newest point at which all was equal, or was believed to be
+	believed  uint64 // the newest snapshot that was begun with unproved; 0 = none
 }
 
 // list asks which snapshots there are.
@@ -205,9 +232,8 @@ func (t *taker) take(ctx context.Context) error {
 		if err := t.look(ctx, &p); err != nil {
 			return err
 		}
-		if err := t.rebase(ctx, &p); err != nil {
-			return err
-		}
+		// What was folded is judged before another state takes over: a snapshot is
+		// always equal to itself.
 		var err error
 		if p.Digest, err = t.p.Digest(); err != nil {
 			return err
@@ -216,6 +242,9 @@ func (t *taker) take(ctx context.Context) error {
 		p.Missing = t.p.Missing()
 		t.made.Points = append(t.made.Points, p)
 		if err := t.judge(ctx, &p); err != nil {
+			return err
+		}
+		if err := t.rebase(ctx, &p); err != nil {
 			return err
 		}
 	}
@@ -238,11 +267,11 @@ func (t *taker) look(ctx context.Context, p *Point) error {
 // judge notes what a point says of where both were the same.
 func (t *taker) judge(ctx context.Context, p *Point) (err error) {
 	switch {
-	case p.Of == "" || p.Damage != nil || t.made.Diverged != nil || !p.Proved():
+	case p.Of == "" || p.Damage != nil || t.made.Diverged != nil || p.Unknown():
 	case !p.Differs():
-		t.good = p.Seq
+		t.good = p.Seq // also where messages are missing: then nothing was in them that counts
 	default:
-		t.made.Diverged = &Divergence{From: t.good + 1, To: p.Seq, Of: p.Of}
+		t.made.Diverged = &Divergence{From: t.good + 1, To: p.Seq, Of: p.Of, Believed: t.believed != 0 && t.believed == t.good}
 		if p.Of == OfSnapshot {
 			t.made.Diverged.Parts, err = t.compare(ctx, t.p, p.Seq)
 		}
@@ -262,6 +291,9 @@ func (t *taker) rebase(ctx context.Context, p *Point) error {
 	}
 	t.made.Messages += messages(t.p) - t.before
 	err = t.p.Close()
+	if p.Unknown() {
+		t.believed = p.Seq
+	}
 	t.p, t.before, t.good = next, messages(next), p.Seq
 	t.made.Began = p.Seq
 	return err

@@ -13,6 +13,7 @@ import (
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/memstore"
 	"github.com/quotashare/quotashare/replay/starts"
+	"github.com/quotashare/quotashare/snapshots"
 	"github.com/quotashare/quotashare/snapshots/projected"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
@@ -302,16 +303,75 @@ func TestASnapshotTakesOverWhereTheLogLacksMessages(t *testing.T) {
 	if d.Began != 10 || d.Diverged != nil || len(d.Points) != 4 {
 		t.Fatalf("%+v", d)
 	}
-	if p := &d.Points[0]; p.Proved() || p.Missing.First != 4 {
-		t.Errorf("before the snapshot: %+v", p)
+	want := fmt.Sprintf("[5  equal 10 snapshot unknown 20 snapshot equal %d live equal]", end)
+	if got := fmt.Sprint(results(d)); got != want || !d.Proves() {
+		t.Errorf("%s, proves %v, want %s", got, d.Proves(), want)
 	}
-	for i := range d.Points[1:] {
-		if p := &d.Points[i+1]; p.Differs() || !p.Proved() {
-			t.Errorf("from the snapshot on: %+v", p)
+	for i, lacks := range []uint64{4, 4, 0, 0} {
+		if p := &d.Points[i]; p.Missing.First != lacks || p.Proved() != (lacks == 0) {
+			t.Errorf("at %d: %+v", p.Seq, p.Missing)
 		}
 	}
 	alone := r.digests(DigestOptions{Live: live})
-	if p := &alone.Points[0]; !p.Differs() || p.Proved() || alone.Diverged != nil {
+	if p := &alone.Points[0]; !p.Unknown() || alone.Diverged != nil || alone.Proves() {
 		t.Errorf("without snapshots: %+v %+v", p, alone.Diverged)
+	}
+}
+
+// TestASnapshotIsNotHeldToItself where the log lacks messages: one that is wrong is
+// believed, which is said, and nothing is blamed on what comes after it alone.
+func TestASnapshotIsNotHeldToItself(t *testing.T) {
+	r := newRig(t)
+	list := r.everything()
+	end := uint64(len(list))
+	dir := snapdir.New(snapdir.Options{Dir: t.TempDir()})
+	r.keep(dir, r.altered(list[:20], 5, firstRecord))
+	s, err := r.js.Stream(t.Context(), events.Stream)
+	r.must(err)
+	r.must(s.DeleteMsg(t.Context(), 4))
+	o := DigestOptions{Options: Options{Start: starts.Local{Dir: dir}}}
+	if d := r.digests(o); fmt.Sprint(results(d)) != fmt.Sprintf("[20 snapshot unknown %d  equal]", end) || d.Proves() || d.Points[0].Missing.Count != 1 {
+		t.Errorf("%v, proves %v: %+v", results(d), d.Proves(), d.Points)
+	}
+	o.Live = &LiveDigest{Seq: end, Digest: r.digest(list)}
+	d := r.digests(o)
+	if x := d.Diverged; x == nil || x.From != 21 || !x.Believed || !d.Proves() {
+		t.Errorf("%v: %+v", results(d), x)
+	}
+	r.snapshot(dir, list[:40]) // as it should be
+	if x := r.digests(o).Diverged; x == nil || x.Of != OfSnapshot || x.From != 21 || x.To != 40 || !x.Believed {
+		t.Errorf("with another one: %+v", x)
+	}
+	// What differs after one that is equal is between them.
+	r.keep(dir, r.altered(list[:30], 5, firstRecord))
+	r.keep(dir, r.altered(list[:40], 5, firstRecord))
+	if x := r.digests(o).Diverged; x == nil || x.Of != OfLive || x.From != 41 || x.Believed {
+		t.Errorf("after equal ones: %+v", x)
+	}
+}
+
+// TestWhatProvesSomething: an engine that was asked must be known to be equal, or not;
+// else some snapshot.
+func TestWhatProvesSomething(t *testing.T) {
+	lost, other := Missing{Count: 1, First: 2, Last: 2}, projector.Digest{1}
+	for i, c := range []struct {
+		points []Point
+		want   bool
+	}{
+		{nil, true},
+		{[]Point{{}}, true},
+		{[]Point{{Missing: lost}}, false},
+		{[]Point{{Missing: lost}, {Of: OfSnapshot}}, true},
+		{[]Point{{Of: OfSnapshot, Missing: lost}}, true}, // equal all the same
+		{[]Point{{Of: OfSnapshot, Missing: lost, Want: other}}, false},
+		{[]Point{{Of: OfSnapshot, Missing: lost, Want: other}, {}}, false},
+		{[]Point{{Of: OfSnapshot, Missing: lost, Want: other}, {Of: OfSnapshot}}, true},
+		{[]Point{{Of: OfSnapshot, Want: other}}, true},
+		{[]Point{{Of: OfSnapshot}, {Of: OfLive, Missing: lost, Want: other}}, false},
+		{[]Point{{Of: OfSnapshot, Damage: snapshots.ErrDamaged}, {Missing: lost}}, false},
+	} {
+		if d := (&Digests{Points: c.points}); d.Proves() != c.want {
+			t.Errorf("%d: %v", i, d.Proves())
+		}
 	}
 }

@@ -41,6 +41,8 @@ func results(d *Digests) (list []string) {
 			how = "damaged"
 		case p.Damage != nil:
 			how = p.Damage.Error()
+		case p.Unknown():
+			how = "unknown"
 		case p.Differs():
 			how = "differs"
 		}
@@ -93,7 +95,7 @@ func TestADamagedSnapshotDoesNotTakeOver(t *testing.T) {
 	r.must(err)
 	r.must(s.DeleteMsg(t.Context(), 4))
 	d := r.digests(DigestOptions{Options: Options{Start: starts.Local{Dir: dir}}, At: []uint64{25}})
-	if got := fmt.Sprint(results(d)); got != "[10 snapshot damaged 20 snapshot equal 25  equal]" || d.Began != 20 || d.Unread != nil {
+	if got := fmt.Sprint(results(d)); got != "[10 snapshot damaged 20 snapshot unknown 25  equal]" || d.Began != 20 || d.Unread != nil {
 		t.Errorf("%s, began at %d, unread %d", got, d.Began, d.Unread)
 	}
 }

@@ -90,6 +90,11 @@ type HoldCounts struct {
 // Differs reports whether anything does not follow from the log.
 func (v *Verification) Differs() bool { return v.Rows.Different+v.Holds.Different > 0 }
 
+// Proves reports whether anything was found out, or nothing was to be.
+func (v *Verification) Proves() bool {
+	return v.Rows.Unproved == 0 || v.Rows.Same+v.Rows.Different+v.Holds.Agreed+v.Holds.Different > 0
+}
+
 // Difference is an answer that does not follow from the log, or a hold on which the
 // fold and the view do not agree.
 type Difference struct {

@@ -69,9 +69,14 @@ func (r *replayCmd) replay(ctx context.Context, p program.Process) (err error) {
 		return errDiverged
 	case found.Damaged() > 0:
 		return errSpoilt
+	case !found.Proves():
+		return r.older(errUnproved)
 	}
 	return nil
 }
+
+// errUnproved is for an exit code that says that it is not known.
+var errUnproved = errors.New("nothing is proved: the log lacks messages, and no snapshot that it can be held to has them")
 
 // live asks the engine for its digest.
 func (r *replayCmd) live(ctx context.Context) (*replay.LiveDigest, error) {

@@ -164,6 +164,24 @@ const auditCodes = `
 Exit codes: 0 when nothing differs, also where there is nothing; 1 when something does;
 2 when the command line is wrong; 3 when it could not be found out.`
 
+// older says where what the log lacks may still be. The broker has the newest snapshots,
+// and an engine older ones too.
+func (f *recording) older(err error) error {
+	if f.Snapshots != "" || f.DataDir != "" {
+		return err
+	}
+	return program.Hint(err, olderSnapshots)
+}
+
+// hintOlder says so where it is no error that something is lacking.
+func (f *recording) hintOlder(w io.Writer, lacks bool) {
+	if lacks && f.Snapshots == "" && f.DataDir == "" {
+		fmt.Fprintf(w, "hint: %s\n", olderSnapshots)
+	}
+}
+
+const olderSnapshots = "older snapshots may be in the directory of an engine: --snapshots DIR"
+
 // audited gives an error the exit code of such a command: that something differs must
 // not be mistaken for that nobody knows.
 func audited(err error) error {

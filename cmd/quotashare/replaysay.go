@@ -44,20 +44,21 @@ func perSecond(n uint64, took time.Duration) uint64 {
 
 // resultOf says how a digest compares.
 func resultOf(p *replay.Point) string {
+	result := "DIFFERS"
 	switch {
-	case p.Of == "":
-		return "-"
 	case p.Damage != nil:
 		return "DAMAGED"
+	case p.Of == "":
+		result = "-"
 	case !p.Differs():
-		if !p.Proved() {
-			return fmt.Sprintf("equal, and the log lacks %d of the messages %d to %d", p.Missing.Count, p.Missing.First, p.Missing.Last)
-		}
-		return "equal"
-	case !p.Proved():
-		return fmt.Sprintf("unknown: the log lacks %d of the messages %d to %d", p.Missing.Count, p.Missing.First, p.Missing.Last)
+		result = "equal"
+	case p.Unknown():
+		result = "unknown"
 	}
-	return "DIFFERS"
+	if m := p.Missing; m.Count > 0 {
+		result += fmt.Sprintf(", the log lacks %d of the messages %d to %d", m.Count, m.First, m.Last)
+	}
+	return result
 }
 
 // sayDivergence says where the first difference is, and what differs.
@@ -70,6 +71,9 @@ func sayDivergence(w io.Writer, d *replay.Divergence) error {
 		whose = "snapshot"
 	}
 	fmt.Fprintf(w, "the %s at message %d is not what the log folds to: it first differs within the messages %d to %d\n", whose, d.To, d.From, d.To)
+	if d.Believed {
+		fmt.Fprintf(w, "or before: the fold began there with the snapshot of message %d, which could be held to nothing, as the log lacks messages before it\n", d.From-1)
+	}
 	if d.Of == replay.OfLive {
 		fmt.Fprintf(w, "an engine tells a digest and no more: to see what differs take a snapshot of it, with quotashare snapshot, and replay with --snapshots\n")
 	}
@@ -101,6 +105,8 @@ type pointView struct {
 	Equal   *bool  `json:"equal,omitempty"` // absent: nobody's, damaged, or the log lacks messages
 	Damaged string `json:"damaged,omitempty"`
 	Missing uint64 `json:"missing,omitempty"`
+	First   uint64 `json:"missingFrom,omitempty"`
+	Last    uint64 `json:"missingTo,omitempty"`
 }
 
 type partView struct {
@@ -112,14 +118,17 @@ type partView struct {
 }
 
 type divergenceView struct {
-	From  uint64     `json:"from"`
-	To    uint64     `json:"to"`
-	Of    string     `json:"heldTo"`
-	Parts []partView `json:"parts,omitempty"`
+	From uint64 `json:"from"`
+	To   uint64 `json:"to"`
+	Of   string `json:"heldTo"`
+	// Believed: nothing is known of before.
+	Believed bool       `json:"believed,omitempty"`
+	Parts    []partView `json:"parts,omitempty"`
 }
 
 type digestsView struct {
 	Began     uint64          `json:"snapshot"`
+	Proves    bool            `json:"proved"`
 	Points    []pointView     `json:"points"`
 	Messages  uint64          `json:"messages"`
 	Ms        int64           `json:"ms"`
@@ -129,13 +138,13 @@ type digestsView struct {
 }
 
 func viewOf(p *replay.Point) pointView {
-	v := pointView{Seq: p.Seq, LogTime: instantOf(p.LogTime), Digest: fmt.Sprintf("%x", p.Digest), Of: p.Of, Missing: p.Missing.Count}
+	v := pointView{Seq: p.Seq, LogTime: instantOf(p.LogTime), Digest: fmt.Sprintf("%x", p.Digest), Of: p.Of, Missing: p.Missing.Count, First: p.Missing.First, Last: p.Missing.Last}
 	switch {
 	case p.Damage != nil:
 		v.Damaged = p.Damage.Error()
 	case p.Of != "":
 		v.Want = fmt.Sprintf("%x", p.Want)
-		if equal := !p.Differs(); equal || p.Proved() {
+		if equal := !p.Differs(); !p.Unknown() {
 			v.Equal = &equal
 		}
 	}
@@ -143,12 +152,12 @@ func viewOf(p *replay.Point) pointView {
 }
 
 func digestsJSON(w io.Writer, d *replay.Digests, took time.Duration) error {
-	v := digestsView{Began: d.Began, Points: []pointView{}, Messages: d.Messages, Ms: took.Milliseconds(), PerSecond: perSecond(d.Messages, took), Unread: d.Unread}
+	v := digestsView{Began: d.Began, Proves: d.Proves(), Points: []pointView{}, Messages: d.Messages, Ms: took.Milliseconds(), PerSecond: perSecond(d.Messages, took), Unread: d.Unread}
 	for i := range d.Points {
 		v.Points = append(v.Points, viewOf(&d.Points[i]))
 	}
 	if x := d.Diverged; x != nil {
-		v.Diverged = &divergenceView{From: x.From, To: x.To, Of: x.Of}
+		v.Diverged = &divergenceView{From: x.From, To: x.To, Of: x.Of, Believed: x.Believed}
 		for _, p := range x.Parts {
 			v.Diverged.Parts = append(v.Diverged.Parts, partView{p.Part, p.Count, p.Name, p.Folded, p.Stored})
 		}

@@ -34,6 +34,9 @@ func (v *verifyCmd) Validate() error {
 // errUnfounded is for an exit code that says that something is wrong.
 var errUnfounded = errors.New("some answers do not follow from the log")
 
+// errUnprovable is for an exit code that says that it is not known.
+var errUnprovable = errors.New("nothing is proved: the log lacks messages that all of it depends on")
+
 func (v *verifyCmd) run(ctx context.Context, p program.Process) error {
 	return audited(v.verify(ctx, p))
 }
@@ -58,8 +61,12 @@ func (v *verifyCmd) verify(ctx context.Context, p program.Process) error {
 	if err := out.result(made, time.Since(began)); err != nil {
 		return err
 	}
-	if made.Differs() {
+	switch {
+	case made.Differs():
 		return errUnfounded
+	case !made.Proves():
+		return v.older(errUnprovable)
 	}
+	v.hintOlder(p.Stderr, made.Rows.Unproved > 0)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -34,15 +35,23 @@ func brokerOf(ts *testscript.TestScript) (js jetstream.JetStream, end func()) {
 	return js, nc.Close
 }
 
-// cmdForget drops all that a stream has, as its limits do in time:
+// cmdForget drops all that a stream has, as its limits do in time, or some messages of
+// it, as a purge of what is old does:
 //
-//	forget STREAM
+//	forget STREAM [SEQ...]
 func cmdForget(ts *testscript.TestScript, _ bool, args []string) {
 	js, end := brokerOf(ts)
 	defer end()
 	s, err := js.Stream(context.Background(), args[0])
 	ts.Check(err)
-	ts.Check(s.Purge(context.Background()))
+	if len(args) == 1 {
+		ts.Check(s.Purge(context.Background()))
+	}
+	for _, arg := range args[1:] {
+		seq, err := strconv.ParseUint(arg, 10, 64)
+		ts.Check(err)
+		ts.Check(s.DeleteMsg(context.Background(), seq))
+	}
 }
 
 // cmdSpoil flips a bit near the end of each snapshot of a directory:

@@ -71,6 +71,7 @@ func (c *whatIfCmd) run(ctx context.Context, p program.Process) (err error) {
 	case err != nil:
 		return err
 	}
+	c.hintOlder(p.Stderr, made.Replay.Missing > 0)
 	if c.JSON {
 		return show(p.Stdout, made.Append(nil))
 	}
