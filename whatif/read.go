@@ -105,7 +105,7 @@ func (t *Trial) readPlans(r wire.Reader, faults *wire.Faults) {
 		var wrong wire.Faults
 		o, ok := wire.Read(item, "", &wrong)
 		p := Plan{ConnectionID: o.NeedID("connectionId")}
-		p.Delete = ok && !o.Has("dimensions")
+		p.Delete = isNull(item, "dimensions")
 		if ok && !p.Delete {
 			var more wire.Faults
 			p.Dimensions, more = plans.ParsePlan(item)
@@ -114,8 +114,8 @@ func (t *Trial) readPlans(r wire.Reader, faults *wire.Faults) {
 					wrong = append(wrong, f)
 				}
 			}
-			under(&t.Warnings, r.ItemPath("plans", i), plans.UnknownPlanFields(item))
 		}
+		under(&t.Warnings, r.ItemPath("plans", i), plans.UnknownPlanFields(item))
 		if first, twice := at[p.ConnectionID]; twice && p.ConnectionID != "" {
 			wrong.Add("connectionId", fmt.Sprintf("is that of plans[%d] too: keep one", first))
 		}
@@ -123,6 +123,12 @@ func (t *Trial) readPlans(r wire.Reader, faults *wire.Faults) {
 		under(faults, r.ItemPath("plans", i), wrong)
 		t.Plans = append(t.Plans, p)
 	}
+}
+
+// isNull reports whether a field is there and null. One that is not there is no null: a
+// plan whose dimensions are misspelt must not be taken for one that is deleted.
+func isNull(object wire.Value, name string) bool {
+	return slices.ContainsFunc(object.Fields, func(f wire.Field) bool { return f.Name == name && f.Value.Kind == wire.Null })
 }
 
 // under adds faults with the path of what they are of.

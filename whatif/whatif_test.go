@@ -25,7 +25,7 @@ func read(t *testing.T, text string) (*Trial, string) {
 
 func TestATrialIsRead(t *testing.T) {
 	got, wrong := read(t, `{"pools":[{"id":"p","name":"P","provider":"kimi","connectionIds":["c"],"colour":"red"}],"withoutPools":["q"],
-		"plans":[{"connectionId":"c","dimensions":[{"unit":"tokens","window":"5h","limit":3}]},{"connectionId":"d","dimensions":null}],
+		"plans":[{"connectionId":"c","dimensions":[{"unit":"tokens","window":"5h","limit":3}]},{"connectionId":"d","dimensions":null,"dimension":[]}],
 		"settings":{"maxLagMs":1},"from":1700000000000,"to":{"seq":"12"}}`)
 	if wrong != "" {
 		t.Fatal(wrong)
@@ -39,7 +39,7 @@ func TestATrialIsRead(t *testing.T) {
 	if got.From != (Place{Time: 1_700_000_000_000}) || got.To != (Place{Seq: 12}) || !(Place{}).IsZero() || got.To.IsZero() {
 		t.Errorf("from %+v to %+v", got.From, got.To)
 	}
-	if len(got.Warnings) != 1 || got.Warnings[0].Field != "pools[0].colour" {
+	if len(got.Warnings) != 2 || got.Warnings[0].Field != "pools[0].colour" || got.Warnings[1].Field != "plans[1].dimension" {
 		t.Errorf("warnings %v", got.Warnings)
 	}
 }
@@ -54,13 +54,15 @@ func TestWhatIsWrongWithATrialIsNamed(t *testing.T) {
 		`{"settings":{}}`: "changes nothing",
 		`{"pool":1}`:      "pool is unknown",
 		`{"pools":[3]}`:   "pools[0] is a number",
-		`{"pools":[` + pool("a", "c") + `,` + pool("a", "d") + `]}`:                               "pools[1].id is that of pools[0] too",
-		`{"pools":[` + pool("a", "c") + `,` + pool("b", "c") + `]}`:                               "pools[1].connections[0].connectionId is c, which pools[0] has already",
-		`{"pools":[` + pool("a", "c") + `],"withoutPools":["a"]}`:                                 "pools[0].id is in withoutPools too",
-		`{"plans":[{"dimensions":[]}]}`:                                                           "plans[0].connectionId is missing",
-		`{"plans":[7]}`:                                                                           "plans[0] is a number",
-		`{"plans":[{"connectionId":"c","dimensions":[{"unit":"x"}]}]}`:                            "plans[0].dimensions[0].unit is x",
-		`{"plans":[{"connectionId":"c","dimensions":null},{"connectionId":"c","dimensions":[]}]}`: "plans[1].connectionId is that of plans[0] too",
+		`{"pools":[` + pool("a", "c") + `,` + pool("a", "d") + `]}`:                                "pools[1].id is that of pools[0] too",
+		`{"pools":[` + pool("a", "c") + `,` + pool("b", "c") + `]}`:                                "pools[1].connections[0].connectionId is c, which pools[0] has already",
+		`{"pools":[` + pool("a", "c") + `],"withoutPools":["a"]}`:                                  "pools[0].id is in withoutPools too",
+		`{"plans":[{"dimensions":[]}]}`:                                                            "plans[0].connectionId is missing",
+		`{"plans":[{"connectionId":"c","dimension":[{"unit":"tokens","window":"5h","limit":3}]}]}`: "plans[0].dimensions is missing",
+		`{"plans":[{"connectionId":"c"}]}`:                                                         "plans[0].dimensions is missing",
+		`{"plans":[7]}`:                                                                            "plans[0] is a number",
+		`{"plans":[{"connectionId":"c","dimensions":[{"unit":"x"}]}]}`:                             "plans[0].dimensions[0].unit is x",
+		`{"plans":[{"connectionId":"c","dimensions":null},{"connectionId":"c","dimensions":[]}]}`:  "plans[1].connectionId is that of plans[0] too",
 		`{"settings":3}`:                          "settings is a number",
 		`{"settings":{"maxLag":1}}`:               "settings.maxLag is unknown",
 		`{"withoutPools":["p"],"from":{}}`:        "from.seq is missing",
