@@ -78,10 +78,21 @@ type Digests struct {
 	Points   []Point // in the order of the log
 	Messages uint64  // folded for them
 	Diverged *Divergence
-	// Unread are the snapshots that are listed and could not be held to the log: it
-	// never had their messages, or they could not be begun with.
-	Unread []uint64
+	// Unread are the snapshots that are listed and could not be held to the log.
+	Unread []Unread
+	// Beyond is the highest sequence of a snapshot of which the log has not the message,
+	// because it ends before: it has lost its end, or is another one. 0 = none.
+	Beyond uint64
 }
+
+// Unread is a snapshot that could not be held to the log.
+type Unread struct {
+	Seq uint64
+	Why error
+}
+
+// errNotBegun is why a snapshot is of no use that may be whole.
+var errNotBegun = errors.New("nothing can be folded from it: the log has another message there, or it is of other rules")
 
 // Damaged counts the snapshots that are not whole.
 func (d *Digests) Damaged() (n int) {
@@ -164,6 +175,9 @@ func (t *taker) list(ctx context.Context) (err error) {
 // open begins with the first message, or with the newest snapshot.
 func (t *taker) open(ctx context.Context) (err error) {
 	notAfter := uint64(0)
+	if err := t.beyond(ctx); err != nil {
+		return err
+	}
 	if n := len(t.headers); t.o.Quick && n > 0 {
 		notAfter = t.headers[n-1].Seq
 		if t.o.Live != nil {
@@ -172,6 +186,19 @@ func (t *taker) open(ctx context.Context) (err error) {
 	}
 	if t.p, err = Open(ctx, t.o.Options, notAfter); err == nil {
 		t.before = messages(t.p)
+	}
+	return err
+}
+
+// beyond notes the snapshots of messages that the log has not. They were listed before it
+// is asked where it ends, so that it has those of an engine that runs.
+func (t *taker) beyond(ctx context.Context) error {
+	_, last, err := t.o.Log.Bounds(ctx)
+	for i := range t.headers {
+		if seq := t.headers[i].Seq; seq > last {
+			t.made.Beyond = seq
+			t.made.Unread = append(t.made.Unread, Unread{seq, fmt.Errorf("the log ends with message %d", last)})
+		}
 	}
 	return err
 }
@@ -195,10 +222,10 @@ func (t *taker) points() (list []Point) {
 		list = append(list, Point{Seq: end})
 	}
 	for _, p := range t.ofSnapshots() {
-		if p.Seq > end {
-			t.made.Unread = append(t.made.Unread, p.Seq)
-		} else {
+		if p.Seq <= end {
 			list = append(list, p)
+		} else if p.Damage != nil {
+			t.made.Unread = append(t.made.Unread, Unread{p.Seq, p.Damage})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Point) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(b.Of, a.Of)) })
@@ -306,7 +333,7 @@ func (t *taker) restored(ctx context.Context, seq uint64) (*Player, error) {
 	if err != nil || p.Began().Seq == seq {
 		return p, err
 	}
-	t.made.Unread = append(t.made.Unread, seq)
+	t.made.Unread = append(t.made.Unread, Unread{seq, errNotBegun})
 	return nil, p.Close()
 }
 

@@ -39,6 +39,9 @@ const adHoc = "explain"
 // Explain finds out what an answer came from. What is asked for and cannot be is an
 // error that wraps wire.Faults, and names the field.
 func Explain(ctx context.Context, o Options, ask *Ask) (made *explanation.Explanation, err error) {
+	if ask.Top < 0 {
+		return nil, refuse("top", "is %d: it is 0 or more", ask.Top)
+	}
 	x := &explainer{o: o, ask: ask, made: &explanation.Explanation{Question: ask.Question}}
 	if ask.Recorded != nil {
 		r := ask.Recorded.Of(ask.DecisionID)
@@ -163,6 +166,13 @@ func (x *explainer) tell(ctx context.Context, p *Player) error {
 	x.made.Replay = explanation.Replay{
 		Snapshot: p.Began().Seq, Seq: x.seq,
 		Missing: p.Missing().Count, MissingFrom: p.Missing().First, MissingTo: p.Missing().Last,
+	}
+	lost, err := x.o.lost(ctx)
+	if err != nil {
+		return err
+	}
+	if lost != "" {
+		x.note("%s", lost)
 	}
 	if n := p.Missing(); n.Count > 0 {
 		x.note("%d of the messages from %d to %d are not in the log any more, so the state may lack what was in them", n.Count, n.First, n.Last)

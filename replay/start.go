@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/quotashare/quotashare/snapshots"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
@@ -23,6 +24,21 @@ type Snapshots interface {
 	// Check reads a snapshot to its last byte. An error that wraps snapshots.ErrDamaged
 	// or snapshots.ErrFormat is the snapshot's. One that was removed meanwhile is fine.
 	Check(ctx context.Context, seq uint64) error
+}
+
+// lost says that the log ends before a snapshot of it was taken; "" = it does not. What is
+// folded of such a log is complete as far as it goes, and nothing else tells.
+func (o *Options) lost(ctx context.Context) (note string, err error) {
+	list, err := headers(ctx, o.Start)
+	if err != nil || len(list) == 0 {
+		return "", err
+	}
+	seq := list[len(list)-1].Seq
+	_, last, err := o.Log.Bounds(ctx)
+	if err != nil || seq <= last {
+		return "", err
+	}
+	return fmt.Sprintf("there is a snapshot of message %d, and the log ends with message %d: it has lost its end, or the snapshot is of another log", seq, last), nil
 }
 
 // headers are those of a start that tells what it has.

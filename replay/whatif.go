@@ -57,6 +57,13 @@ func (w *whatIf) run(ctx context.Context) (err error) {
 	for _, f := range w.t.Warnings {
 		w.note("%s %s", f.Field, f.Problem)
 	}
+	lost, err := w.o.lost(ctx)
+	if err != nil {
+		return err
+	}
+	if lost != "" {
+		w.note("%s", lost)
+	}
 	if err := w.place(ctx); err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ func (r *replayCmd) Help() string { return auditCodes }
 // errDiverged and errSpoilt are for an exit code that says that something is wrong.
 var (
 	errDiverged = errors.New("the log folds to another state")
+	errCut      = errors.New("the log ends before snapshots of it were taken: it has lost its end, or they are of another log")
 	errSpoilt   = errors.New("a snapshot is damaged: an engine passes it over for an older one")
 )
 
@@ -67,6 +68,8 @@ func (r *replayCmd) replay(ctx context.Context, p program.Process) (err error) {
 	switch {
 	case found.Diverged != nil:
 		return errDiverged
+	case found.Beyond > 0:
+		return errCut
 	case found.Damaged() > 0:
 		return errSpoilt
 	case !found.Proves():

@@ -185,7 +185,7 @@ const olderSnapshots = "older snapshots may be in the directory of an engine: --
 // audited gives an error the exit code of such a command: that something differs must
 // not be mistaken for that nobody knows.
 func audited(err error) error {
-	for _, wrong := range []error{errDiverged, errSpoilt, errUnfounded} {
+	for _, wrong := range []error{errDiverged, errCut, errSpoilt, errUnfounded} {
 		if errors.Is(err, wrong) {
 			return err
 		}

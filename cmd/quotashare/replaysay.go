@@ -32,8 +32,8 @@ func sayDigests(w io.Writer, d *replay.Digests, took time.Duration) error {
 			fmt.Fprintf(w, "the snapshot of message %d cannot be used: %v\n", p.Seq, p.Damage)
 		}
 	}
-	for _, seq := range d.Unread {
-		fmt.Fprintf(w, "the snapshot of message %d cannot be used\n", seq)
+	for _, s := range d.Unread {
+		fmt.Fprintf(w, "the snapshot of message %d cannot be used: %v\n", s.Seq, s.Why)
 	}
 	return sayDivergence(w, d.Diverged)
 }
@@ -126,6 +126,11 @@ type divergenceView struct {
 	Parts    []partView `json:"parts,omitempty"`
 }
 
+type unreadView struct {
+	Seq uint64 `json:"seq"`
+	Why string `json:"why"`
+}
+
 type digestsView struct {
 	Began     uint64          `json:"snapshot"`
 	Proves    bool            `json:"proved"`
@@ -133,7 +138,8 @@ type digestsView struct {
 	Messages  uint64          `json:"messages"`
 	Ms        int64           `json:"ms"`
 	PerSecond uint64          `json:"messagesPerSecond"`
-	Unread    []uint64        `json:"unreadSnapshots,omitempty"`
+	Unread    []unreadView    `json:"unreadSnapshots,omitempty"`
+	Beyond    uint64          `json:"beyond,omitempty"`
 	Diverged  *divergenceView `json:"diverged,omitempty"`
 }
 
@@ -152,9 +158,12 @@ func viewOf(p *replay.Point) pointView {
 }
 
 func digestsJSON(w io.Writer, d *replay.Digests, took time.Duration) error {
-	v := digestsView{Began: d.Began, Proves: d.Proves(), Points: []pointView{}, Messages: d.Messages, Ms: took.Milliseconds(), PerSecond: perSecond(d.Messages, took), Unread: d.Unread}
+	v := digestsView{Began: d.Began, Proves: d.Proves(), Points: []pointView{}, Messages: d.Messages, Ms: took.Milliseconds(), PerSecond: perSecond(d.Messages, took), Beyond: d.Beyond}
 	for i := range d.Points {
 		v.Points = append(v.Points, viewOf(&d.Points[i]))
+	}
+	for _, s := range d.Unread {
+		v.Unread = append(v.Unread, unreadView{s.Seq, s.Why.Error()})
 	}
 	if x := d.Diverged; x != nil {
 		v.Diverged = &divergenceView{From: x.From, To: x.To, Of: x.Of, Believed: x.Believed}
