@@ -31,7 +31,7 @@ describe("the frame", () => {
       expect(await page.evaluate(() => document.activeElement?.id)).toBe("content");
       await page.getByRole("link", { name: "Plans" }).press("Enter");
       await page.getByRole("heading", { level: 1, name: "Plans" }).waitFor();
-      expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("H1");
+      await page.waitForFunction(() => document.activeElement?.tagName === "H1");
       expect(await page.title()).toBe("Plans · Quotashare");
     }));
 
