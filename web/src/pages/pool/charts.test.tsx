@@ -6,6 +6,7 @@ import type { Amounts, History, KeyUse, Pool, Usage, UsedDimension } from "../..
 import { newSession, SessionProvider } from "../../state/session";
 import { nbsp } from "../../words/amount";
 import { BurnRate } from "./burn";
+import { totalId } from "./lines";
 
 // A canvas is no part of what is tested here: the figures beside it are.
 vi.mock("uplot", () => ({ default: class { static paths = {}; setData() {} destroy() {} setSize() {} } }));
@@ -67,3 +68,5 @@ test("of less than two minutes with use there is no data", async () => {
   expect(charts()).toEqual([]);
   expect(text(root)).toContain("No data: an average takes two minutes with use in the last hour.");
 });
+
+test("no key has the id of all together: the engine takes no empty one", () => expect(totalId).toBe(""));
