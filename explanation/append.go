@@ -97,6 +97,10 @@ func (e *Event) append(dst []byte, u quota.Unit) []byte {
 	dst = optional(dst, "model", e.Model)
 	dst = optional(dst, "requestId", e.RequestID)
 	dst = e.Cost.Append(append(dst, `,"cost":`...), u)
+	if e.HasSplit {
+		dst = text(append(dst, `,"splitBy":{`...), "unit", e.SplitBy.String())
+		dst = append(e.Split.Append(append(dst, `,"cost":`...), e.SplitBy), '}')
+	}
 	return append(e.Weight.Append(append(dst, `,"weight":`...), u), '}')
 }
 

@@ -95,6 +95,11 @@ type Event struct {
 	Model        string
 	RequestID    string
 	Cost         quota.Amount // of the line's unit
+	// Split is what a provider's points are split by, of the event, in SplitBy; a part of
+	// them is the event's weight, and Cost means nothing. Set when HasSplit.
+	Split    quota.Amount
+	SplitBy  quota.Unit
+	HasSplit bool
 	Weight       quota.Amount // what is left of it at the instant of the answer
 }
 

@@ -70,6 +70,9 @@ func whole(id string) *explanation.Explanation {
 				Keys: []explanation.KeyUse{{APIKeyID: "alice", Consumed: 800_500}, {APIKeyID: "*", Consumed: 0}},
 			},
 			{Unit: quota.Tokens, Window: quota.Hourly, Model: "k2", From: 1_699_995_600_000},
+			{Unit: quota.Percent, Window: quota.FiveHour, From: 1_699_995_600_000, Top: []explanation.Event{{
+				Seq: 17, Time: 1_699_999_000_000, APIKeyID: "alice", ConnectionID: "k-1", Weight: 6_000_000, Split: 500_000, SplitBy: quota.Tokens, HasSplit: true,
+			}}},
 		},
 		Replay: explanation.Replay{Snapshot: 4000, Seq: 4711, Missing: 2, MissingFrom: 4001, MissingTo: 4005},
 		Notes:  []string{"2 of the messages from 4001 to 4005 are not in the log any more"},

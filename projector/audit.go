@@ -93,6 +93,9 @@ func (c *Cycle) Part(cost *quota.Amounts) quota.Amount {
 	return c.meter.Part(saturation.Usage{Requests: cost[quota.Requests], Tokens: cost[quota.Tokens], USD: cost[quota.USD]})
 }
 
+// SplitBy returns the unit by which the points of the cycle are split.
+func (c *Cycle) SplitBy() quota.Unit { return c.meter.SplitBy() }
+
 // Cycle returns the open cycle of a window of a connection. ok is false when its
 // provider never spoke of that.
 func (s *State) Cycle(connectionID string, w quota.Window) (c Cycle, ok bool) {

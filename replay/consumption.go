@@ -27,7 +27,7 @@ func (x *explainer) consumption(ctx context.Context, p *Player) error {
 		x.made.Lines = append(x.made.Lines, l.Line)
 	}
 	if s.missing > 0 {
-		x.note("%d messages of the time that consumption is looked for in are not in the log any more; what is not found is of them, or older than what the fold remembers ids for", s.missing)
+		x.note("%d messages of the time that consumption is looked for in, or of right before it, are not in the log any more; what is not found is of them, or older than what the fold remembers ids for", s.missing)
 	}
 	x.gaps(s.missing > 0)
 	return nil

@@ -56,7 +56,20 @@ func Explain(ctx context.Context, o Options, ask *Ask) (made *explanation.Explan
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
+	if err := x.inTime(p.State()); err != nil {
+		return nil, err
+	}
 	return x.made, x.tell(ctx, p)
+}
+
+// inTime refuses an instant at which the message was not there yet: no answer is of a
+// time before its state's, so it would be one of later.
+func (x *explainer) inTime(s *projector.State) error {
+	seq, logTime := s.At()
+	if x.ask.Recorded != nil || x.at == 0 || x.at >= logTime {
+		return nil
+	}
+	return refuse("at", "is before message %d, whose log time is %s: leave out seq for the state of that instant, or at for the one after the message", seq, instant(logTime))
 }
 
 // explainer makes one explanation.

@@ -122,8 +122,7 @@ func (r *rig) folded(list []events.Message, u quota.Unit) (all []explanation.Eve
 
 func TestTheEventsFoundAreThoseThatTheFoldCounted(t *testing.T) {
 	r := newRig(t)
-	now := r.now()
-	last := r.spread(now)
+	last := r.spread(r.now())
 	tokens, usd := r.folded(r.messages(), quota.Tokens), r.folded(r.messages(), quota.USD)
 	pooled := func(e *explanation.Event) bool { return e.ConnectionID != "e" }
 	of := func(key string) func(*explanation.Event) bool {
@@ -144,9 +143,7 @@ func TestTheEventsFoundAreThoseThatTheFoldCounted(t *testing.T) {
 		{"b", "", quota.Tokens, quota.Hourly, tokens, of("*")},
 	} {
 		q := questions.Question{APIKeyID: c.asker, ConnectionID: "c", Model: c.model}
-		x := r.explain(Options{}, &Ask{Question: q, At: now, Seq: last, Top: 1000})
-		// The log is of now, and the instant of the question lies before: what it reads
-		// is at its log time.
+		x := r.explain(Options{}, &Ask{Question: q, Seq: last, Top: 1000})
 		at := x.Reply.AsOf.Time
 		want := dumb(c.of, c.counts, at, c.window.Millis())
 		l := lineOf(t, x, c.unit, c.window, c.model)

@@ -75,7 +75,7 @@ func top(list []explanation.Event, e *explanation.Event, most int) []explanation
 
 // heavier compares so that the heavier one is first.
 func heavier(a, b *explanation.Event) int {
-	return cmp.Or(cmp.Compare(abs(b.Weight), abs(a.Weight)), cmp.Compare(abs(b.Cost), abs(a.Cost)))
+	return cmp.Or(cmp.Compare(abs(b.Weight), abs(a.Weight)), cmp.Compare(abs(b.Cost), abs(a.Cost)), cmp.Compare(b.Split, a.Split))
 }
 
 func abs(a quota.Amount) quota.Amount { return max(a, -a) }

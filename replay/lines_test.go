@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/replay/starts"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
+	"github.com/quotashare/quotashare/wire"
 )
 
 const day = 24 * hour
@@ -112,13 +114,42 @@ func TestWhatWasPurgedIsSaid(t *testing.T) {
 	if is.Consumed != was.Consumed || is.Found >= was.Found || len(Differences(&whole.Reply, &rest.Reply)) > 0 {
 		t.Errorf("found %d of %d, and %d of %d before", is.Found, is.Consumed, was.Found, was.Consumed)
 	}
-	if len(rest.Notes) != 1 || !strings.HasPrefix(rest.Notes[0], "90 messages of the time that consumption is looked for in are not in the log any more") || rest.Replay.Missing != 0 {
+	if len(rest.Notes) != 1 || !strings.HasPrefix(rest.Notes[0], "90 messages of the time that consumption is looked for in, or of right before it, are not in the log any more") || rest.Replay.Missing != 0 {
 		t.Errorf("notes %q, %+v", rest.Notes, rest.Replay)
 	}
 	// From the first message, the answer may be wrong, and that is said first.
 	rest = r.explain(Options{}, ask)
 	if rest.Replay.Missing != 90 || rest.Replay.MissingFrom != 10 || rest.Replay.MissingTo != 99 || !strings.HasPrefix(rest.Notes[0], "90 of the messages from 10 to 99") {
 		t.Errorf("notes %q, %+v", rest.Notes, rest.Replay)
+	}
+}
+
+// What was purged from the log's beginning is missing as well, and so is what was right
+// before the time that is looked at: what is not found may be of it.
+func TestWhatIsGoneFromTheBeginningIsMissingToo(t *testing.T) {
+	l := shared(50, 50)
+	l.add(1, "quota.config.plan.c", `{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":1000}]}`)
+	for i := range int64(7) {
+		l.use(2+i, "a", 100)
+	}
+	last := uint64(len(l.list))
+	dir := snapdir.New(snapdir.Options{Dir: t.TempDir()})
+	l.snapshot(t, dir)
+	ask := &Ask{Question: questions.Question{APIKeyID: "a", ConnectionID: "c", MaxWaitMs: -1}, Seq: last, Top: 9}
+	for name, c := range map[string]struct {
+		log     Log
+		missing string
+	}{
+		"all but the last two":              {purged{l, last - 1}, fmt.Sprintf("%d messages", last-2)},
+		"configuration stays":               {holed{l, last - 1}, "5 messages"},
+		"and more in the middle of the log": {holed{l, last}, "6 messages"},
+	} {
+		x, err := Explain(t.Context(), Options{Log: c.log, Start: starts.Local{Dir: dir}, Store: inMemory}, ask)
+		must(t, err)
+		line := lineOf(t, x, quota.Tokens, quota.Hourly, "")
+		if line.Consumed != 700_000 || line.Found >= line.Consumed || len(x.Notes) != 1 || !strings.HasPrefix(x.Notes[0], c.missing+" of the time that consumption is looked for in") {
+			t.Errorf("%s: found %d of %d, notes %q", name, line.Found, line.Consumed, x.Notes)
+		}
 	}
 }
 
@@ -143,7 +174,7 @@ func TestTheInstantSaysTheMessageAndTheMessageTheInstant(t *testing.T) {
 		{began + 20_000, 0, first + 3, began + 20_000, 16_000},
 		{0, first + 1, first + 1, began + 10_000, 5000},
 		{began + 30_000, first + 1, first + 1, began + 30_000, 5000},
-		{began + 1, first + 3, first + 3, began + 20_000, 16_000}, // the state is of later
+		{began + 10_000, first + 1, first + 1, began + 10_000, 5000},
 	} {
 		x, err := Explain(t.Context(), Options{Log: l, Store: inMemory}, &Ask{Question: q, At: c.at, Seq: c.seq, Top: 5})
 		if err != nil {
@@ -153,5 +184,11 @@ func TestTheInstantSaysTheMessageAndTheMessageTheInstant(t *testing.T) {
 		if x.Reply.AsOf.Seq != c.want || x.Reply.AsOf.Time != c.time || line.Consumed != c.consumed || line.Found != c.consumed {
 			t.Errorf("at %d after %d: as of %+v, %d consumed, %d found", c.at-began, c.seq, x.Reply.AsOf, line.Consumed, line.Found)
 		}
+	}
+	// Of an instant before its message there is no state: it would be answered of later.
+	_, err := Explain(t.Context(), Options{Log: l, Store: inMemory}, &Ask{Question: q, At: began + 19_999, Seq: first + 3, Top: 5})
+	var faults wire.Faults
+	if !errors.As(err, &faults) || !strings.HasPrefix(err.Error(), "at is before message 5, whose log time is ") {
+		t.Errorf("a millisecond before the message: %v", err)
 	}
 }

@@ -32,6 +32,9 @@ func newCycle(c *projector.Cycle, w quota.Window) *cycle {
 
 func (c *cycle) sure() bool { return c.Is(c.twin) }
 
+// began reports whether the twin is in the cycle.
+func (c *cycle) began() bool { return c.twin.Number != 0 && c.twin.Start == c.Start }
+
 // hear takes in a reading, with the life-time of a signal that the settings had last.
 // What is held is not followed: it changes the pot alone, which the state has.
 func (c *cycle) hear(r *events.Reading, at, ttl int64) {

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/explanation"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/memstore"
@@ -186,12 +187,30 @@ func (l purged) From(ctx context.Context, seq uint64) (projector.Source, func(),
 	return l.memory.From(ctx, max(seq, l.first))
 }
 
-// Of a cycle that was open when the log begins now, what the log still has is found.
-func TestWhatIsLeftOfACycleIsFound(t *testing.T) {
-	l := split()
-	l.read(2000, 2000, 10, 4*hour)
-	l.use(3000, "a", 30)
-	at := uint64(len(l.list))
+// holed is a log of which what retention deletes is gone below a message: all but
+// configuration.
+type holed struct {
+	*memory
+	first uint64
+}
+
+func (l holed) Source(ctx context.Context, after projector.Position) (projector.Source, func(), error) {
+	return l.From(ctx, after.Seq+1)
+}
+
+func (l holed) From(_ context.Context, seq uint64) (projector.Source, func(), error) {
+	var left []events.Message
+	for _, m := range l.list {
+		if m.Seq >= seq && (m.Seq >= l.first || strings.HasPrefix(m.Subject, events.ConfigPrefix)) {
+			left = append(left, m)
+		}
+	}
+	return &memorySource{left}, func() {}, nil
+}
+
+// snapshot keeps the state that the log folds to.
+func (l *memory) snapshot(t *testing.T, dir *snapdir.Dir) {
+	t.Helper()
 	store := memstore.New()
 	s := projector.NewState(store)
 	var run projector.Run
@@ -202,20 +221,70 @@ func TestWhatIsLeftOfACycleIsFound(t *testing.T) {
 	b := store.NewBatch()
 	must(t, s.Cut(b))
 	must(t, store.Commit(b))
-	dir := snapdir.New(snapdir.Options{Dir: t.TempDir()})
 	_, _, err := projected.Save(t.Context(), dir, store)
 	must(t, err)
+}
+
+// Of a cycle that was open before what the log still has, that is found: whether the log
+// begins there now, or has the configuration of before.
+func TestWhatIsLeftOfACycleIsFound(t *testing.T) {
+	l := split()
+	l.read(2000, 2000, 10, 4*hour)
+	l.use(3000, "a", 30)
+	at := uint64(len(l.list))
+	dir := snapdir.New(snapdir.Options{Dir: t.TempDir()})
+	l.snapshot(t, dir)
 	l.use(4000, "a", 10)
 	l.use(4000, "b", 60)
 	l.read(5000, 5000, 30, 4*hour)
-	x, err := Explain(t.Context(), Options{Log: purged{l, at + 1}, Start: starts.Local{Dir: dir}, Store: inMemory}, &Ask{
+	for name, log := range map[string]Log{"all is gone": purged{l, at + 1}, "configuration stays": holed{l, at + 1}} {
+		x, err := Explain(t.Context(), Options{Log: log, Start: starts.Local{Dir: dir}, Store: inMemory}, &Ask{
+			Question: questions.Question{APIKeyID: "a", ConnectionID: "c", MaxWaitMs: -1}, At: began + 6000, Top: 5,
+		})
+		must(t, err)
+		line := lineOf(t, x, quota.Percent, quota.FiveHour, "")
+		if line.Consumed != 8_000_000 || line.Found != 2_000_000 || line.Events != 1 {
+			t.Errorf("%s: found %d of %d, %d events; notes %q", name, line.Found, line.Consumed, line.Events, x.Notes)
+		}
+		if e := line.Top[0]; !e.HasSplit || e.SplitBy != quota.Tokens || e.Split != 10_000 || e.Weight != 2_000_000 {
+			t.Errorf("%s: the event is %+v", name, e)
+		}
+	}
+}
+
+// A cycle that was found goes on behind a gap in it.
+func TestAGapWithinACycleBeginsNoOther(t *testing.T) {
+	l := split()
+	l.read(2000, 2000, 10, 4*hour)
+	l.use(3000, "a", 30)
+	dir := snapdir.New(snapdir.Options{Dir: t.TempDir()})
+	l.use(3500, "b", 10)
+	gone := l.list[len(l.list)-1].Seq
+	l.snapshot(t, dir)
+	l.use(4000, "a", 10)
+	l.read(5000, 5000, 30, 4*hour)
+	x, err := Explain(t.Context(), Options{Log: without{l, gone}, Start: starts.Local{Dir: dir}, Store: inMemory}, &Ask{
 		Question: questions.Question{APIKeyID: "a", ConnectionID: "c", MaxWaitMs: -1}, At: began + 6000, Top: 5,
 	})
 	must(t, err)
-	line := lineOf(t, x, quota.Percent, quota.FiveHour, "")
-	if line.Consumed != 8_000_000 || line.Found != 2_000_000 || line.Events != 1 {
+	if line := lineOf(t, x, quota.Percent, quota.FiveHour, ""); line.Events != 2 || line.Found != line.Consumed {
 		t.Errorf("found %d of %d, %d events; notes %q", line.Found, line.Consumed, line.Events, x.Notes)
 	}
+}
+
+// without is a log that lacks one message.
+type without struct {
+	*memory
+	gone uint64
+}
+
+func (l without) Source(ctx context.Context, after projector.Position) (projector.Source, func(), error) {
+	return l.From(ctx, after.Seq+1)
+}
+
+func (l without) From(_ context.Context, seq uint64) (projector.Source, func(), error) {
+	left := slices.DeleteFunc(slices.Clone(l.list[min(seq-1, uint64(len(l.list))):]), func(m events.Message) bool { return m.Seq == l.gone })
+	return &memorySource{left}, func() {}, nil
 }
 
 // TestAGapIsExplainedOrSaid: by rounding no more than the smallest amount for each event.

@@ -33,13 +33,20 @@ type mark struct {
 // seqAt is SeqAt by who knows a place at or before the instant; the zero mark is where
 // the log begins.
 func (o *Options) seqAt(ctx context.Context, at int64, known mark) (uint64, error) {
+	seq, _, err := o.placeAt(ctx, at, known)
+	return seq, err
+}
+
+// placeAt is seqAt that says, too, up to which message nothing is missing before that
+// place: a message that is gone has no time.
+func (o *Options) placeAt(ctx context.Context, at int64, known mark) (seq, there uint64, err error) {
 	_, last, err := o.Log.Bounds(ctx)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	list, err := headers(ctx, o.Start)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for _, h := range slices.Backward(list) {
 		if h.LogTime > at || h.Seq <= known.seq || h.Seq > last {
@@ -47,39 +54,40 @@ func (o *Options) seqAt(ctx context.Context, at int64, known mark) (uint64, erro
 		}
 		source, stop, err := o.Log.Source(ctx, projected.PositionIn(&h))
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		seq, err := o.scan(ctx, source, h.Seq, last, at)
+		seq, there, err := o.scan(ctx, source, h.Seq, last, at)
 		if stop(); !errors.Is(err, projector.ErrLogChanged) {
-			return seq, err
+			return seq, there, err
 		}
 	}
 	source, stop, err := o.Log.From(ctx, known.seq+1)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer stop()
 	return o.scan(ctx, source, known.seq, last, at)
 }
 
-// scan reads what is after a message until one is later than the instant.
-func (o *Options) scan(ctx context.Context, source projector.Source, after, last uint64, at int64) (uint64, error) {
+// scan reads what is after a message until one is later than the instant; there is the
+// last one before that, or after.
+func (o *Options) scan(ctx context.Context, source projector.Source, after, last uint64, at int64) (seq, there uint64, err error) {
 	r := reading{source: source, end: last, read: after, passed: after}
 	for n := projector.MaxRunItems; ; n++ {
 		if n >= projector.MaxRunItems && o.Pause != nil {
 			if err := o.Pause(ctx); err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 			n = 0
 		}
 		m, err := r.peek(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
-			return last, nil
+			return last, r.passed, nil
 		case err != nil:
-			return 0, err
+			return 0, 0, err
 		case m.Time > at:
-			return m.Seq - 1, nil
+			return m.Seq - 1, r.passed, nil
 		}
 		r.take()
 	}

@@ -24,7 +24,6 @@ type search struct {
 
 	back    int64 // ms before a cycle
 	whole   bool  // it looks from where the log begins
-	purged  bool  // that is not its first message
 	missing uint64
 
 	logTime int64 // of the messages so far, epoch ms
@@ -94,15 +93,16 @@ func (s *search) from() int64 {
 }
 
 // read goes through the log from where the oldest line begins to the answer's place.
+// What is missing right before that may be of it too: nobody knows the time of a message
+// that is gone.
 func (s *search) read(ctx context.Context) error {
 	first, _, err := s.o.Log.Bounds(ctx)
 	if err != nil {
 		return err
 	}
-	before, err := s.o.seqAt(ctx, s.from()-1, s.p.passed(s.from()-1))
+	before, there, err := s.o.placeAt(ctx, s.from()-1, s.p.passed(s.from()-1))
 	s.whole = before < first
-	s.purged = s.whole && first > 1
-	if err != nil || before >= s.seq {
+	if err != nil || there >= s.seq {
 		return err
 	}
 	source, stop, err := s.o.Log.From(ctx, before+1)
@@ -110,7 +110,7 @@ func (s *search) read(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	r := reading{source: source, end: s.seq, read: before, passed: before}
+	r := reading{source: source, end: s.seq, read: before, passed: there}
 	for n := projector.MaxRunItems; ; n += 1 + len(s.items) {
 		if n >= projector.MaxRunItems && s.o.Pause != nil {
 			if err := s.o.Pause(ctx); err != nil {
@@ -125,6 +125,9 @@ func (s *search) read(ctx context.Context) error {
 			return nil
 		}
 		if err == nil {
+			if m.Seq > r.passed+1 {
+				s.resume(m.Time)
+			}
 			err = s.look(m)
 		}
 		if err != nil {

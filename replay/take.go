@@ -11,9 +11,6 @@ import (
 
 // look looks at the events of a message.
 func (s *search) look(m *events.Message) error {
-	if s.logTime == 0 && s.purged {
-		s.resume(m.Time)
-	}
 	if m.Time > s.logTime {
 		s.logTime = m.Time
 		clear(s.seen)
@@ -99,12 +96,15 @@ func (s *search) counted(it *events.Item) (bool, error) {
 	return true, nil
 }
 
-// resume begins with cycles that were open when the log began, at that time.
+// resume goes on behind messages that are missing: of a cycle that has begun by that time
+// and was not found, with what comes now, as if it had begun here. Which events before
+// were its own, nobody knows. The log need not begin late for that: configuration stays
+// when what is around it goes.
 func (s *search) resume(at int64) {
 	for _, l := range s.lines {
 		for _, x := range l.sums {
-			if x.cycle != nil && x.cycle.Start < at {
-				x.cycle.twin = x.cycle.Opened(l.Window)
+			if c := x.cycle; c != nil && c.Start < at && !c.began() {
+				c.twin, c.open, c.next = c.Opened(l.Window), points{}, points{}
 			}
 		}
 	}
@@ -144,7 +144,8 @@ func (s *search) add(m *events.Message, index int, e *events.Event) {
 			made.Reason = strings.Clone(e.Reason)
 		}
 		if c != nil {
-			made.Weight = c.Part(&e.Cost)
+			made.Weight, made.HasSplit, made.SplitBy = c.Part(&e.Cost), true, c.SplitBy()
+			made.Split = e.Cost[made.SplitBy]
 			of.add(&made, &e.Cost, l.most)
 		} else {
 			l.add(&made)

@@ -11,6 +11,7 @@ import (
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
+	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/whatif"
 	"github.com/quotashare/quotashare/wire"
 )
@@ -176,5 +177,18 @@ func TestAnAdjustmentIsOfOneBucket(t *testing.T) {
 		if got != want {
 			t.Errorf("capacity %+v, want %+v", got, want)
 		}
+	}
+}
+
+// TestADimensionThatWentIsNoRow: of the bucket that was open then there is no limit to hold
+// its use to.
+func TestADimensionThatWentIsNoRow(t *testing.T) {
+	l := shared(50, 50)
+	l.use(1, "a", 10)
+	l.add(2, "quota.config.plan.c", `{"connectionId":"c","dimensions":[{"unit":"tokens","window":"daily","limit":1000}]}`)
+	l.use(3, "a", 10)
+	made := whatIfOf(t, l, `{"pools":[`+pool(60, 40)+`]}`)
+	if len(made.Pools) != 1 || made.Pools[0].Window != quota.Daily || made.Pools[0].Sides[whatif.Before].Buckets != 1 {
+		t.Errorf("capacities of %+v", made.Pools)
 	}
 }

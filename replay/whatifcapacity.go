@@ -87,6 +87,11 @@ func (w *whatIf) capacities() (list []whatif.Pool) {
 			list[k].Sides[i] = b.Capacity
 		}
 	}
+	// Of a dimension that was never looked at with a limit there is nothing to say: its
+	// limit was not known, or it went before a bucket of it ended.
+	list = slices.DeleteFunc(list, func(p whatif.Pool) bool {
+		return p.Sides[whatif.Before].Buckets+p.Sides[whatif.After].Buckets == 0
+	})
 	slices.SortFunc(list, func(a, b whatif.Pool) int {
 		return cmp.Or(strings.Compare(a.PoolID, b.PoolID), cmp.Compare(a.Unit, b.Unit), cmp.Compare(a.Window, b.Window))
 	})

@@ -74,13 +74,26 @@ func (m *Meter) Part(u Usage) quota.Amount {
 
 // weigh returns a usage and that of all keys in the unit that splits.
 func (m *Meter) weigh(u Usage) (share, all quota.Amount) {
-	switch t := &m.local.total; {
-	case !m.Unpriced && t.USD > 0:
+	switch t := &m.local.total; m.SplitBy() {
+	case quota.USD:
 		return u.USD, t.USD
-	case t.Tokens > 0:
+	case quota.Tokens:
 		return u.Tokens, t.Tokens
 	default:
 		return u.Requests, t.Requests
+	}
+}
+
+// SplitBy returns the unit by which the points are split: dollars when all usage has a
+// price, else tokens, and requests when nothing else is known.
+func (m *Meter) SplitBy() quota.Unit {
+	switch t := &m.local.total; {
+	case !m.Unpriced && t.USD > 0:
+		return quota.USD
+	case t.Tokens > 0:
+		return quota.Tokens
+	default:
+		return quota.Requests
 	}
 }
 

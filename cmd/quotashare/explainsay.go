@@ -101,6 +101,10 @@ type explainedLine struct {
 		Index                                                            int
 		ID, Type, Reason, Time, APIKeyID, ConnectionID, Model, RequestID string
 		Cost, Weight                                                     json.Number
+		SplitBy                                                          *struct {
+			Unit string
+			Cost json.Number
+		}
 	}
 	Keys []struct {
 		APIKeyID string
@@ -236,12 +240,15 @@ func (l *explainedLine) say(w io.Writer) error {
 	fmt.Fprintf(w, "\nCONSUMED: %s %s %s%s since %s; %d events found weigh %s\n", dashed(l.Consumed), l.Unit, l.Window, model, l.From, l.Events, l.Found)
 	rows := [][]string{{"WEIGHT", "COST", "TIME", "KEY", "CONNECTION", "MODEL", "REQUEST", "PLACE", "ID"}}
 	for _, e := range l.Top {
-		id := named(e.ID)
+		id, cost := named(e.ID), e.Cost.String()
+		if e.SplitBy != nil { // a part of the provider's points
+			cost = e.SplitBy.Cost.String() + " " + e.SplitBy.Unit
+		}
 		if e.Type == "quota.adjustment" {
 			id += " (correction: " + configfile.Show(e.Reason) + ")"
 		}
 		rows = append(rows, []string{
-			e.Weight.String(), e.Cost.String(), e.Time, configfile.Show(e.APIKeyID), configfile.Show(e.ConnectionID), named(e.Model), named(e.RequestID),
+			e.Weight.String(), cost, e.Time, configfile.Show(e.APIKeyID), configfile.Show(e.ConnectionID), named(e.Model), named(e.RequestID),
 			fmt.Sprintf("%d.%d", e.Seq, e.Index), id,
 		})
 	}

@@ -138,6 +138,8 @@ export interface ExplainedEvent {
   model?: string;
   requestId?: string;
   cost: Amount;
+  /** By what of the event a provider's points are split. */
+  splitBy?: { unit: Unit; cost: Amount };
   weight: Amount;
 }
 

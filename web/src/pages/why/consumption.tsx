@@ -78,8 +78,9 @@ function partOf(event: ExplainedEvent) {
   return part === null ? <span class="faint">split</span> : percentFigure(part);
 }
 
-/** Of what the provider counts no event has a cost: its part is what was split. */
+/** Of what the provider counts no event has a cost: its part is of what it is split by. */
 function costOf(event: ExplainedEvent, unit: Unit) {
+  if (event.splitBy) return exactly(event.splitBy.cost, event.splitBy.unit);
   return unit === "percent" && compare(event.cost, 0) === 0 ? <span class="faint nowrap">not said</span> : exactly(event.cost, unit);
 }
 
