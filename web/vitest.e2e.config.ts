@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-/** What needs a browser and an engine: one file after the other, because each has both. */
+/** What needs a browser and an engine: two files at a time, because each has both, and much of it is waiting. */
 export default defineConfig({
-  test: { include: ["e2e/**/*.test.ts"], environment: "node", fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 },
+  test: { include: ["e2e/**/*.test.ts"], environment: "node", maxWorkers: 2, testTimeout: 60_000, hookTimeout: 60_000 },
 });
