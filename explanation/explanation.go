@@ -100,7 +100,7 @@ type Event struct {
 	Split    quota.Amount
 	SplitBy  quota.Unit
 	HasSplit bool
-	Weight       quota.Amount // what is left of it at the instant of the answer
+	Weight   quota.Amount // what is left of it at the instant of the answer
 }
 
 // Replay says what was read to find this out.

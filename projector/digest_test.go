@@ -15,6 +15,11 @@ func usageAt(seq uint64, at int64, extra string) events.Message {
 	}
 }
 
+// elsewhere is usage on a connection whose id is before that of usageAt.
+func elsewhere(seq uint64) events.Message {
+	return events.Message{Subject: "quota.consumption", Seq: seq, Time: start, Data: []byte(`{"apiKeyId":"alice","connectionId":"a"}`)}
+}
+
 const day = 86_400_000
 
 // The digest is a format: other machines and later releases must compute the
@@ -72,6 +77,13 @@ func TestWhatTheDigestSees(t *testing.T) {
 			[]events.Message{says5h(1, start, 7, 0), usageAt(2, start, ""), usageAt(3, start, ""), another(4)},
 			[]events.Message{usageAt(1, start, ""), says5h(2, start, 7, 0), usageAt(3, start, ""), another(4)},
 			false,
+		},
+		{"the order of connections", []events.Message{usageAt(1, start, ""), elsewhere(2)}, []events.Message{elsewhere(1), usageAt(2, start, "")}, true},
+		{
+			"the order of models",
+			[]events.Message{usageAt(1, start, `,"model":"a"`), usageAt(2, start, `,"model":"b"`)},
+			[]events.Message{usageAt(1, start, `,"model":"b"`), usageAt(2, start, `,"model":"a"`)},
+			true,
 		},
 		{
 			"the order of keys",

@@ -52,6 +52,24 @@ func TestACycleIsFoundByItsPlaceInTheLog(t *testing.T) {
 			l.use(4*hour+2000, "b", 100)
 			l.read(4*hour+3000, 4*hour+3000, 8, 9*hour)
 		}, 4*hour + 4000, 6_000_000, 1},
+		{"usage at the very instant of the reset", func(l *memory) {
+			l.read(1000, 1000, 10, 4*hour)
+			l.use(2000, "a", 100)
+			l.read(3000, 3000, 20, 4*hour)
+			l.use(4*hour, "a", 300)
+			l.use(4*hour+2000, "b", 100)
+			l.read(4*hour+3000, 4*hour+3000, 8, 9*hour)
+		}, 4*hour + 4000, 6_000_000, 1},
+		{"an answer of the last millisecond of a cycle", func(l *memory) {
+			l.read(1000, 1000, 10, 4*hour)
+			l.use(2000, "a", 100)
+			l.read(3000, 3000, 20, 4*hour)
+		}, 4*hour - 1, 10_000_000, 1},
+		{"and one of its reset, when nobody has a part any more", func(l *memory) {
+			l.read(1000, 1000, 10, 4*hour)
+			l.use(2000, "a", 100)
+			l.read(3000, 3000, 20, 4*hour)
+		}, 4 * hour, 0, 0},
 		{"and the provider was silent for a day", func(l *memory) {
 			l.read(1000, 1000, 10, 4*hour)
 			l.use(4*hour+1000, "a", 300)
