@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/quotashare/quotashare/events"
 )
 
 // Options say what is measured and where.
@@ -54,6 +56,9 @@ var measures = []measure{
 	{"fold-holds", foldLog(logShape{perMessage: 500, ids: true, requests: true, holds: true})},
 	{"replay", replays},
 	{"visible", visible},
+	{"taken-1", takenWith(1, 1)},
+	{"taken-64", takenWith(1, most)},
+	{"taken-arrays", takenWith(events.MaxEvents, 8)},
 	{"beside", beside},
 	{"audit", audit},
 	{"gateway-1", gatewayWith(1)},
