@@ -16,6 +16,9 @@ func (x *Explanation) Append(dst []byte) []byte {
 	if x.Recorded != nil {
 		dst = x.Recorded.AppendJSON(append(dst, `,"recorded":`...))
 		dst = texts(append(dst, `,"differs":`...), x.Differs)
+		if x.Unproved {
+			dst = append(dst, `,"unproved":true`...)
+		}
 	}
 	dst = x.Rules.append(append(dst, `,"rules":`...))
 	dst = list(append(dst, `,"signals":`...), len(x.Signals), func(dst []byte, i int) []byte { return x.Signals[i].Append(dst) })

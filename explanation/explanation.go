@@ -21,6 +21,10 @@ type Explanation struct {
 	Recorded *questions.Record
 	// Differs names the fields of the recorded reply that are others than in Reply.
 	Differs []string
+	// Unproved says that the log lacks messages and another answer follows from what it
+	// has. Then Reply is as it was recorded, with the dimensions that follow, and Differs
+	// is empty.
+	Unproved bool
 
 	Rules   Rules
 	Signals []usage.Signal // of the connections that the answer depends on

@@ -172,10 +172,12 @@ func (x *explainer) tell(ctx context.Context, p *Player) error {
 	if x.made.Reply.Err != nil {
 		return refuse("question", "cannot be answered: %s", x.made.Reply.Err.Message)
 	}
-	x.compare()
+	x.compare(p.Missing().Count > 0)
 	x.rules(p.State())
 	x.holds(p.State())
-	x.names(p.State())
+	if p.Missing().Count == 0 {
+		x.names(p.State())
+	}
 	x.made.Replay = explanation.Replay{
 		Snapshot: p.Began().Seq, Seq: x.seq,
 		Missing: p.Missing().Count, MissingFrom: p.Missing().First, MissingTo: p.Missing().Last,
@@ -242,12 +244,18 @@ func (x *explainer) note(text string, args ...any) {
 	x.made.Notes = append(x.made.Notes, fmt.Sprintf(text, args...))
 }
 
-// compare holds the recorded answer to the one that the log gives.
-func (x *explainer) compare() {
+// compare holds the recorded answer to the one that the log gives. Where messages are
+// missing another one proves nothing, and the recorded one stands.
+func (x *explainer) compare(missing bool) {
 	c := x.made.Recorded
 	if c == nil {
 		return
 	}
+	defer func() {
+		if missing && len(x.made.Differs) > 0 {
+			x.unproved()
+		}
+	}()
 	if c.ReplyOf != "" {
 		x.others(c)
 		return
@@ -273,6 +281,16 @@ func (x *explainer) others(c *questions.Record) {
 	completed := *c
 	completed.Reply = complete(&c.Reply, &x.made.Reply)
 	x.made.Recorded = &completed
+}
+
+// unproved shows the answer as it was recorded. Of the derived one there are the
+// dimensions, which no record has.
+func (x *explainer) unproved() {
+	x.made.Unproved, x.made.Differs = true, nil
+	derived, r := x.made.Reply, x.made.Recorded.Reply
+	r.Dimensions, r.Explained, r.Traffic, r.HasTraffic = derived.Dimensions, derived.Explained, derived.Traffic, derived.HasTraffic
+	x.made.Reply = r
+	x.note("the answer is shown as it was recorded: of what the log still has another one follows, which proves nothing, and the dimensions are of that")
 }
 
 // complete is the derived reply in the form of a record, with what equal answers have in

@@ -17,7 +17,9 @@ func (w *whatIf) remark() {
 	w.warn()
 	seen := sightingsOf(w.sides[whatif.Before].p.State())
 	for _, p := range w.t.Pools {
-		w.strangers(p, seen)
+		if w.sides[whatif.Before].p.Missing().Count == 0 { // else nobody knows who was there
+			w.strangers(p, seen)
+		}
 		if was := w.were[p.ID]; was != nil {
 			w.leftOut(was, p, seen)
 		}

@@ -26,6 +26,7 @@ type explained struct {
 	}
 	Recorded *struct{ Process, ReplyOf string }
 	Differs  []string
+	Unproved bool
 	Rules    explainedRules
 	Signals  []explainedSignal
 	Holds    struct {
@@ -145,6 +146,8 @@ func (x *explained) sayAnswer(w io.Writer) {
 	}
 	switch {
 	case x.Recorded == nil:
+	case x.Unproved:
+		fmt.Fprintf(w, "  this is what process %s answered; it cannot be derived again, as the log lacks messages\n", x.Recorded.Process)
 	case len(x.Differs) == 0 && x.Recorded.ReplyOf != "":
 		fmt.Fprintf(w, "  process %s answered so, as far as it is recorded; the rest is derived\n", x.Recorded.Process)
 	case len(x.Differs) == 0:

@@ -168,6 +168,8 @@ export interface Explanation {
   reply: Reply;
   recorded?: RecordedDecision;
   differs?: string[];
+  /** The log lacks messages, so that the recorded answer cannot be held to it. */
+  unproved?: boolean;
   rules: { pool: Pool | null; plans: Plan[]; settings: Settings };
   signals: Signal[];
   holds: { open: number; top: ExplainedHold[] };

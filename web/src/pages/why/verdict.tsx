@@ -103,8 +103,9 @@ function Others({ of: { question, reply } }: { of: Explanation }) {
   return <p>{`${also ? "Also allowed on" : "Allowed on"}: ${all.join(", ")}.`}</p>;
 }
 
-function Recorded({ of: { recorded, differs } }: { of: Explanation }) {
+function Recorded({ of: { recorded, differs, unproved } }: { of: Explanation }) {
   if (!recorded) return null;
   const times = recorded.count === 1 ? "once" : `${recorded.count} times within a second`;
+  if (unproved) return <span>{`Given ${times} by process ${recorded.process}. It cannot be derived again, as the log lacks messages.`}</span>;
   return <span>{`Given ${times} by process ${recorded.process}${differs && differs.length > 0 ? "." : ", and the same answer comes out of the log again."}`}</span>;
 }

@@ -43,6 +43,7 @@ let root: HTMLElement;
 let session: Session;
 let asked: URL[];
 let differs: string[];
+let unproved: boolean;
 /** How questions for an explanation are refused, one after the other. */
 let refusals: Response[];
 /** Where the history begins. */
@@ -57,7 +58,7 @@ function answer(url: URL): unknown {
   if (url.pathname !== "/api/quota/explain") return { keys: [], connections: [], total: 0 };
   if (!url.searchParams.has("decisionId")) return explained;
   const { question, reply } = explained;
-  return { ...explained, differs, recorded: { decisionId: "d-1", time: "2026-09-21T14:00:00.000Z", seq: 10, count: 3, process: "p1", question, reply } };
+  return { ...explained, differs, ...(unproved && { unproved }), recorded: { decisionId: "d-1", time: "2026-09-21T14:00:00.000Z", seq: 10, count: 3, process: "p1", question, reply } };
 }
 
 beforeEach(() => {
@@ -67,6 +68,7 @@ beforeEach(() => {
   location.hash = "";
   asked = [];
   differs = [];
+  unproved = false;
   refusals = [];
   since = "2026-09-21T08:00:00.000Z";
   session = newSession((url) => {
@@ -126,6 +128,13 @@ test("what comes out otherwise is said, and not called the same", async () => {
   differs = ["retryAt"];
   await draw({ decision: "d-1" });
   expect(text()).toContain("These fields come out otherwise: retryAt.");
+  expect(text()).not.toContain("the same answer comes out");
+});
+
+test("what the log cannot prove any more is said to be what was recorded", async () => {
+  unproved = true;
+  await draw({ decision: "d-1" });
+  expect(text()).toContain("Given 3 times within a second by process p1. It cannot be derived again, as the log lacks messages.");
   expect(text()).not.toContain("the same answer comes out");
 });
 
