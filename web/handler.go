@@ -97,7 +97,7 @@ const unbuiltPage = `<!doctype html>
 <h1>The dashboard is not built</h1>
 <p>This program was compiled without its pages. Everything else works: the API is under
 <a href="/api/openapi.json">/api/openapi.json</a>.</p>
-<p>To have the pages, with Node 20 or newer, in the folder of the sources:</p>
+<p>To have the pages, with Node 20.19 or newer, in the folder of the sources:</p>
 <pre>make web build</pre>
 <p>and start the program again.</p>
 `

@@ -158,7 +158,7 @@ func TestHead(t *testing.T) {
 func TestUnbuilt(t *testing.T) {
 	empty := fstest.MapFS{".gitignore": {Data: []byte("*")}}
 	w := ask(t, empty, "GET", "/")
-	if w.Code != 200 || !strings.Contains(w.Body.String(), "make web") || w.Header().Get("Cache-Control") != "no-store" {
+	if w.Code != 200 || !strings.Contains(w.Body.String(), "make web build") || w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("status %d, %v: %s", w.Code, w.Header(), w.Body)
 	}
 	if w := ask(t, empty, "GET", "/assets/main-1a2b.js"); w.Code != 404 {
