@@ -30,11 +30,10 @@ type ExplainQuery struct {
 // explainWithin is how long an explanation may take: below what a response may.
 const explainWithin = writeTimeout - 10*time.Second
 
-// Bounds of the lists of an explanation.
-const (
-	defaultTop = 10
-	maxTop     = 1000
-)
+// MaxTop bounds the lists of an explanation.
+const MaxTop = 1000
+
+const defaultTop = 10
 
 // explain shows what an answer came from.
 func (a *api) explain(w http.ResponseWriter, r *http.Request) error {
@@ -58,7 +57,7 @@ func (q *query) explained() (*ExplainQuery, error) {
 	q.only("explain", append(explainParameters(), own...)...)
 	ask := &ExplainQuery{
 		DecisionID: q.id("decisionId"), At: q.instant("at"), Seq: q.number("seq", 0, 1, questions.MaxSeq),
-		Top: int(q.number("top", defaultTop, 1, maxTop)),
+		Top: int(q.number("top", defaultTop, 1, MaxTop)),
 	}
 	rest := &query{values: maps.Clone(q.values)}
 	for _, name := range own {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/replay/starts"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
+	"github.com/quotashare/quotashare/wire"
 )
 
 const hour = 3_600_000
@@ -205,5 +207,13 @@ func TestAnExplanationPausesForEachRun(t *testing.T) {
 	}
 	if pauses < 2*messages {
 		t.Errorf("it paused %d times for %d runs", pauses, 2*messages)
+	}
+}
+
+// TestLessThanNoneIsRefused: who bounds the lists by less than nothing made a mistake.
+func TestLessThanNoneIsRefused(t *testing.T) {
+	_, err := Explain(t.Context(), Options{}, &Ask{Seq: 1, Top: -1})
+	if faults := wire.Faults(nil); !errors.As(err, &faults) || faults[0].Field != "top" {
+		t.Errorf("it ended with %v", err)
 	}
 }

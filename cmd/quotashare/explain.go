@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/internal/program"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
@@ -44,6 +45,8 @@ func (x *explainCmd) Validate() error {
 		return errors.New("a decision names a question and an instant of its own: leave out the flags that do too")
 	case x.Decision == "" && x.APIKey == "":
 		return errors.New("name a decision by its id, or a question by --key, --connection or --pool, and --at")
+	case x.Top < 1 || x.Top > httpapi.MaxTop:
+		return fmt.Errorf("--top is %d: use a whole number from 1 to %d", x.Top, httpapi.MaxTop)
 	}
 	return nil
 }

@@ -23,10 +23,13 @@ type verifyCmd struct {
 // Help is what the command's help adds.
 func (v *verifyCmd) Help() string { return auditCodes }
 
-// Validate refuses, for kong, a range that ends before it begins.
+// Validate refuses, for kong, a range that ends before it begins, and less than none.
 func (v *verifyCmd) Validate() error {
 	if v.To.before(v.From) {
 		return fmt.Errorf("--to %s is before --from %s: swap them, or leave one out", v.To, v.From)
+	}
+	if v.Most < 0 {
+		return fmt.Errorf("--most is %d: use 0 or more", v.Most)
 	}
 	return nil
 }
