@@ -45,7 +45,10 @@ type Options struct {
 	Patience time.Duration
 	// OnMissing, when set, is told how many messages are not where they were expected.
 	OnMissing func(n uint64)
-	Log       *slog.Logger
+	// Quiet keeps what is missing from Log: for who says it in a result, where it is
+	// summed up, and for whom a purge is nothing that went wrong.
+	Quiet bool
+	Log   *slog.Logger
 }
 
 // ErrAway says that the log has not answered for as long as Options.Patience.
@@ -148,22 +151,37 @@ func (s *Source) next(ctx context.Context) (projector.Messages, error) {
 
 // note remembers the last message and reports sequences that are missing in
 // the middle, or at the beginning when everything is read. Someone deleted them; there
-// is nothing to read instead.
+// is nothing to read instead. After a purge there is one gap between any two changes of
+// configuration, so those of a list are told as one.
 func (s *Source) note() {
+	var missing, from, before uint64
 	expect := s.last.Seq + 1
 	for i := range s.list {
 		if seq := s.list[i].Seq; seq != expect && (s.last.Seq != 0 || s.o.From == 0) {
-			if s.o.OnMissing != nil {
-				s.o.OnMissing(seq - expect)
+			if missing == 0 {
+				from = expect
 			}
-			s.o.Log.Error("messages are missing in the log; they were deleted, or had a Nats-TTL", "stream", s.o.Stream, "from", expect, "before", seq)
+			missing, before = missing+seq-expect, seq
 		}
 		expect = s.list[i].Seq + 1
 		s.last.Seq = s.list[i].Seq
 	}
+	if missing != 0 {
+		s.tell(missing, from, before)
+	}
 	if n := len(s.list); n > 0 {
 		s.lastMessage = s.list[n-1]
 		s.last.Time = s.lastMessage.Time
+	}
+}
+
+// tell tells of messages that are missing from one sequence on, and before another.
+func (s *Source) tell(missing, from, before uint64) {
+	if s.o.OnMissing != nil {
+		s.o.OnMissing(missing)
+	}
+	if !s.o.Quiet {
+		s.o.Log.Error("messages are missing in the log; they were deleted, or had a Nats-TTL", "stream", s.o.Stream, "from", from, "before", before, "messages", missing)
 	}
 }
 

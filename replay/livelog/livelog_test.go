@@ -1,8 +1,10 @@
 package livelog_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"math"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/internal/brokertest"
+	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/jetsource"
 	"github.com/quotashare/quotashare/replay"
 	"github.com/quotashare/quotashare/replay/livelog"
@@ -108,5 +111,39 @@ func TestABrokerThatStaysAwayEndsAnAudit(t *testing.T) {
 	defer cancel()
 	if _, err := source.Next(ctx); !errors.Is(err, jetsource.ErrAway) {
 		t.Errorf("it ended with %v", err)
+	}
+}
+
+// TestWhatWasPurgedIsNoErrorOfAnAudit: its result says what is missing.
+func TestWhatWasPurgedIsNoErrorOfAnAudit(t *testing.T) {
+	nc, js := brokertest.Start(t).Log()
+	for range 3 {
+		if _, err := js.Publish(t.Context(), "quota.due", []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stream, err := js.Stream(t.Context(), events.Stream)
+	if err = errors.Join(err, stream.DeleteMsg(t.Context(), 2)); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	log, err := livelog.NATSLog(livelog.NATSOptions{Conn: nc, Log: slog.New(slog.NewTextHandler(&said, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, end, err := log.Source(t.Context(), projector.Position{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	for read := 0; read < 2; {
+		got, err := source.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		read += len(got.List)
+	}
+	if said.Len() > 0 {
+		t.Errorf("it says %s", &said)
 	}
 }

@@ -74,7 +74,7 @@ func (l *Log) open(after projector.Position, from uint64) (projector.Source, fun
 	}
 	s, err := jetsource.New(jetsource.Options{
 		Conn: l.o.Conn, Stream: events.Stream, After: after, From: from, Batch: batch, PurgeAge: l.o.PurgeAge,
-		Patience: cmp.Or(l.o.Patience, Patience), Log: l.o.Log,
+		Patience: cmp.Or(l.o.Patience, Patience), Quiet: true, Log: l.o.Log,
 	})
 	if err != nil {
 		return nil, nil, err
