@@ -15,6 +15,7 @@ import (
 	"github.com/quotashare/quotashare/snapshots/lease"
 	"github.com/quotashare/quotashare/snapshots/objects"
 	"github.com/quotashare/quotashare/snapshots/projected"
+	"github.com/quotashare/quotashare/snapshots/retention"
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
 
@@ -224,13 +225,23 @@ func (s *sharedWork) due(ctx context.Context, local snapshots.Header, list []obj
 	return true
 }
 
-// tidy removes all but those that were stored last. By sequence a log that was
-// replaced would leave snapshots that are the newest for ever, and by age a clock
-// that was wrong would.
+// tidy removes all but those that were stored last, and older ones that audits begin with.
+// By sequence a log that was replaced would leave snapshots that are the newest for ever,
+// and by age a clock that was wrong would.
 func (s *sharedWork) tidy(ctx context.Context, list []objects.Object) error {
 	slices.SortFunc(list, func(a, b objects.Object) int { return cmp.Compare(b.Order, a.Order) })
-	for _, o := range list[min(len(list), max(1, s.e.o.SnapshotKeep)):] {
-		if err := s.objects.Remove(ctx, o.Header.Seq); err != nil {
+	have := make([]retention.Snapshot, len(list))
+	for i := range list {
+		have[i] = retention.Snapshot{Seq: list[i].Header.Seq, LogTime: list[i].Header.LogTime}
+	}
+	p := s.e.current.Load()
+	if p == nil {
+		return nil // the state is being made anew, and has no settings yet
+	}
+	settings := s.e.retention.settings(p)
+	settings.Newest = max(1, s.e.o.SnapshotKeep)
+	for _, i := range retention.Stored(settings, have) {
+		if err := s.objects.Remove(ctx, list[i].Header.Seq); err != nil {
 			return err
 		}
 		s.figures.removed.Add(1)

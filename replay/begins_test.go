@@ -73,11 +73,15 @@ func TestWhichAnswersMayBeGone(t *testing.T) {
 		fromAt int64
 		gone   bool
 	}{
-		{2000, first, 0, true}, {2000, first + 1, 0, false}, // the message of that millisecond is not before it
-		{2001, first + 1, 0, true}, {2001, first + 2, 0, false},
-		{3001, first + 2, 0, true}, {3001, first + 3, 0, false},
+		{2000, first, 0, true},
+		{2000, first + 1, 0, false}, // the message of that millisecond is not before it
+		{2001, first + 1, 0, true},
+		{2001, first + 2, 0, false},
+		{3001, first + 2, 0, true},
+		{3001, first + 3, 0, false},
 		{-1, 0, 0, false}, // before the log began
-		{2001, first + 2, 2000, true}, {2001, 0, 2001, false},
+		{2001, first + 2, 2000, true},
+		{2001, 0, 2001, false},
 	} {
 		at := c.fromAt
 		if at != 0 {

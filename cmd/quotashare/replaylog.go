@@ -164,8 +164,8 @@ const auditCodes = `
 Exit codes: 0 when nothing differs, also where there is nothing; 1 when something does;
 2 when the command line is wrong; 3 when it could not be found out.`
 
-// older says where what the log lacks may still be. The broker has the newest snapshots,
-// and an engine older ones too.
+// older says where what the log lacks may still be: each engine has snapshots of its own,
+// and those in the broker are as old as the oldest that was stored there.
 func (f *recording) older(err error) error {
 	if f.Snapshots != "" || f.DataDir != "" {
 		return err
