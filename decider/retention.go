@@ -130,7 +130,7 @@ func (k *retainer) retain(ctx context.Context, p *projection) {
 	k.turn.Lock()
 	defer k.turn.Unlock()
 	x := outcomeOfPlan{At: k.e.now()}
-	limit := k.lift(ctx)
+	limit := errors.Join(k.lift(ctx), k.drops(ctx))
 	have, err := k.look(ctx, p)
 	if err == nil {
 		x.Plan, err = retention.Make(k.settings(p), have)

@@ -118,6 +118,25 @@ func TestSnapshotsAskedForDoNotPileUp(t *testing.T) {
 	r.stop()
 }
 
+// TestALogThatDropsItsOldestIsShown, as one with an age limit is.
+func TestALogThatDropsItsOldestIsShown(t *testing.T) {
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", sharing)
+	defer r.stop()
+	const why = "max bytes: the log has a limit of 1048576, and drops its oldest messages to make room, pools, plans and settings too: take it away with nats stream edit QUOTA --max-bytes=-1"
+	for want, change := range map[string]func(*jetstream.StreamConfig){
+		why: func(c *jetstream.StreamConfig) { c.MaxBytes = 1 << 20 },
+		"":  func(c *jetstream.StreamConfig) { c.MaxBytes = -1 },
+	} {
+		r.changeLog(change)
+		x := r.retained()
+		state, err := r.State(r.within(), 0, false)
+		r.must(err)
+		if !x.Finished || x.Error != want || state.Retention.Problem != want {
+			t.Errorf("it says %q, want %q; %+v", x.Error, want, x)
+		}
+	}
+}
+
 func (l *oldLog) without(seq uint64) {
 	l.t.Helper()
 	js, err := jetstream.New(l.nc)

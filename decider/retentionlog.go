@@ -171,5 +171,18 @@ func (k *retainer) lift(ctx context.Context) error {
 	return err
 }
 
+// drops says what else of the log goes by itself. That it cannot be read, who plans will
+// notice; that it is not as we make it, was said when the streams were looked at.
+func (k *retainer) drops(ctx context.Context) error {
+	stream, err := k.e.js.Stream(ctx, events.Stream)
+	if err != nil {
+		return nil
+	}
+	if why := ingest.DropsOldest(stream.CachedInfo().Config); why != "" {
+		return errors.New(why)
+	}
+	return nil
+}
+
 // does reports whether this program may believe that it does the shared work.
 func (s *sharedWork) does() bool { return s != nil && s.lease.Held() }

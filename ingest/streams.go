@@ -134,6 +134,29 @@ func LiftMaxAge(ctx context.Context, js jetstream.JetStream) (left time.Duration
 	return 0, nil
 }
 
+// DropsOldest says by which of its limits the log drops the oldest messages to make room
+// for new ones, configuration too; "" = by none, as it should be. The limits are somebody's
+// own, so they are left.
+func DropsOldest(c jetstream.StreamConfig) string {
+	if c.Discard != jetstream.DiscardOld {
+		return "" // who publishes is refused, and knows
+	}
+	for _, limit := range [...]struct {
+		name, flag string
+		set        int64
+	}{
+		{"max bytes", "--max-bytes=-1", c.MaxBytes},
+		{"max messages", "--max-msgs=-1", c.MaxMsgs},
+		{"max messages per subject", "--max-msgs-per-subject=-1", c.MaxMsgsPerSubject},
+	} {
+		if limit.set > 0 {
+			return fmt.Sprintf("%s: the log has a limit of %d, and drops its oldest messages to make room, pools, plans and settings too: take it away with nats stream edit %s %s",
+				limit.name, limit.set, events.Stream, limit.flag)
+		}
+	}
+	return ""
+}
+
 // EnsureStreams creates the streams that are missing. One that is there with
 // other settings is left as it is and reported: somebody who runs the broker
 // may have had a reason, and two programs that both insist would change it

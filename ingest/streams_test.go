@@ -127,6 +127,24 @@ func state(t *testing.T, js jetstream.JetStream) jetstream.StreamState {
 	return stream.CachedInfo().State
 }
 
+func TestWhatDropsTheOldest(t *testing.T) {
+	for want, change := range map[string]func(*jetstream.StreamConfig){
+		"":              func(*jetstream.StreamConfig) {},
+		"max bytes: ":   func(c *jetstream.StreamConfig) { c.MaxBytes, c.MaxMsgs = 9, -1 },
+		"max messages:": func(c *jetstream.StreamConfig) { c.MaxBytes, c.MaxMsgs = -1, 9 },
+		"max messages per subject: the log has a limit of 9, and drops its oldest messages to make room, pools, plans and settings too: take it away with nats stream edit QUOTA --max-msgs-per-subject=-1": func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 9 },
+	} {
+		c := Configs(14, 1)[0]
+		change(&c)
+		if got := DropsOldest(c); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if c.Discard = jetstream.DiscardNew; DropsOldest(c) != "" {
+			t.Errorf("one that refuses publishers drops: %s", DropsOldest(c))
+		}
+	}
+}
+
 func TestChangedStreamIsReportedAndLeftAlone(t *testing.T) {
 	js := serverWithStreams(t)
 	ctx := deadline(t)
