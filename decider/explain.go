@@ -5,11 +5,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/nats-io/nats.go"
 
 	"github.com/quotashare/quotashare/explanation"
 	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/projector"
+	"github.com/quotashare/quotashare/projector/jetsource"
 	"github.com/quotashare/quotashare/projector/pebblestore"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/replay"
@@ -57,7 +60,19 @@ func (a *auditor) make(audit func(conn *nats.Conn, o replay.Options) error) erro
 	if dir := a.e.snapshots.dir; dir != nil {
 		o.Start = starts.Local{Dir: dir}
 	}
-	return audit(conn, o)
+	return refused(audit(conn, o))
+}
+
+// refused says of an audit that had no room, or no log, what is the matter. The store it
+// folds into is its own, and nothing else suffers.
+func refused(err error) error {
+	switch {
+	case errors.Is(err, projector.ErrFull), errors.Is(err, syscall.ENOSPC):
+		return httpapi.Refuse(httpapi.ErrUnavailable, "the disk is full, and an audit folds into a store of its own: free some of it; decisions go on")
+	case errors.Is(err, jetsource.ErrAway):
+		return unreadable(err)
+	}
+	return err
 }
 
 // connect makes a connection like the engine's. What an audit reads comes in megabytes,

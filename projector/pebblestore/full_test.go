@@ -100,3 +100,15 @@ func TestFailuresAreSaidOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A store for the moment does not say that the state goes on in memory: nothing does.
+func TestAScratchStoreSaysNothingOfAFullDisk(t *testing.T) {
+	for _, scratch := range []bool{false, true} {
+		disk := &fullDisk{FS: vfs.NewMem(), free: 1 << 20}
+		var said bytes.Buffer
+		_, err := pebblestore.Open(pebblestore.Options{Dir: "state", FS: disk, Scratch: scratch, Log: slog.New(slog.NewTextHandler(&said, nil))})
+		if !errors.Is(err, projector.ErrFull) || strings.Contains(said.String(), "goes on in memory") == scratch {
+			t.Errorf("scratch %t: %v\n%s", scratch, err, &said)
+		}
+	}
+}

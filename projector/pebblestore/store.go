@@ -30,6 +30,9 @@ type Options struct {
 	Dir string
 	FS  vfs.FS // nil = the disk
 	Log *slog.Logger
+	// Scratch is for a store that nobody answers from. That the disk is full ends what
+	// it is for, and who does that says so: nothing goes on in memory.
+	Scratch bool
 }
 
 // Store is a projector.Store in Pebble.
@@ -263,7 +266,7 @@ func (s *Store) room() error {
 		return nil // not every file system tells
 	}
 	full := u.AvailBytes < reserve
-	if s.full.CompareAndSwap(!full, full) {
+	if s.full.CompareAndSwap(!full, full) && !s.o.Scratch {
 		if full {
 			s.o.Log.Error("the disk is full: the state goes on in memory, and is written when there is room", "dir", s.o.Dir, "free", u.AvailBytes, "needs", reserve)
 		} else {

@@ -24,7 +24,7 @@ func Temporary(parent string, log *slog.Logger) func() (projector.Store, error) 
 		if err != nil {
 			return nil, fmt.Errorf("store: a temporary place: %w", err)
 		}
-		s, err := Open(Options{Dir: dir, Log: log})
+		s, err := Open(Options{Dir: dir, Log: log, Scratch: true})
 		if err != nil {
 			return nil, errors.Join(err, os.RemoveAll(dir))
 		}
