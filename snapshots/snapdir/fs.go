@@ -2,9 +2,13 @@ package snapdir
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
+
+	"github.com/quotashare/quotashare/snapshots"
 )
 
 // FS is what a directory of snapshots asks of a file system. Paths are those of
@@ -38,9 +42,21 @@ func (disk) Create(path string) (File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 }
 
-func (disk) Open(path string) (io.ReadSeekCloser, error) { return os.Open(path) }
-func (disk) Rename(from, to string) error                { return os.Rename(from, to) }
-func (disk) Remove(path string) error                    { return os.Remove(path) }
+// Open opens what is a file. Opening a named pipe would wait for who writes into it, and
+// with it all that waits for the snapshots, for ever and without a word.
+func (disk) Open(path string) (io.ReadSeekCloser, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: %w: it is no regular file", filepath.Base(path), snapshots.ErrDamaged)
+	}
+	return os.Open(path)
+}
+
+func (disk) Rename(from, to string) error { return os.Rename(from, to) }
+func (disk) Remove(path string) error     { return os.Remove(path) }
 
 func (disk) List(dir string) ([]string, error) {
 	d, err := os.Open(dir)
