@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/ingest"
 	"github.com/quotashare/quotashare/internal/program"
 )
@@ -25,8 +28,7 @@ func (f *copied) openCopy(ctx context.Context, snapshots string, p program.Proce
 	dir := filepath.Join(f.DataDir, "nats")
 	// A server would make an empty log of a directory that has none.
 	if _, err := os.Stat(filepath.Join(dir, "jetstream")); err != nil {
-		err = fmt.Errorf("--data-dir: there is no log in %s", f.DataDir)
-		return nil, program.Hint(err, "name a copy of the directory that quotashare up or ingest was given as its data directory")
+		return nil, f.without()
 	}
 	quiet := program.Logger(p.Stderr, slog.LevelWarn)
 	srv, err := ingest.Start(ingest.Options{Dir: dir, Alone: true, Sync: time.Minute, Logger: quiet})
@@ -49,4 +51,22 @@ func (f *copied) openCopy(ctx context.Context, snapshots string, p program.Proce
 	return f.read(ctx, reached{
 		conn: conn, end: func() { conn.Close(); end() }, snapshots: cmp.Or(snapshots, filepath.Join(f.DataDir, "snapshots")),
 	}, p)
+}
+
+// without is the error of a directory that has no log: the command line names a wrong one.
+func (f *copied) without() error {
+	err := program.WithCode(fmt.Errorf("--data-dir: there is no log in %s", f.DataDir), program.Usage)
+	return program.Hint(err, "name a copy of the directory that quotashare up or ingest was given as its data directory")
+}
+
+// unread says of a broker without the stream of the log what that means.
+func (f *copied) unread(err error) error {
+	switch {
+	case !errors.Is(err, jetstream.ErrStreamNotFound):
+		return err
+	case f.DataDir != "":
+		return f.without()
+	}
+	err = fmt.Errorf("the broker has no log: there is no stream %s", events.Stream)
+	return program.Hint(err, "start an engine or quotashare up there, or say where the log is with --nats-addr or --store-nats-url")
 }

@@ -82,7 +82,7 @@ func (f *copied) read(ctx context.Context, from reached, p program.Process) (*op
 	}
 	if _, o.last, err = log.Bounds(ctx); err != nil {
 		o.close()
-		return nil, err
+		return nil, f.unread(err)
 	}
 	bar := foldBar{w: p.Stderr, last: o.last, shown: program.Terminal(p.Stderr)}
 	o.Progress = bar.at
