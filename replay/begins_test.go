@@ -94,3 +94,26 @@ func TestWhichAnswersMayBeGone(t *testing.T) {
 		}
 	}
 }
+
+// TestOneOfEqualBlocksThatDiffers: of a reply that does not follow from the log nothing else
+// is made up, and the first one's is shown.
+func TestOneOfEqualBlocksThatDiffers(t *testing.T) {
+	l := shared(50, 50)
+	l.use(1000, "a", 600)
+	row := blockedRow(l, 1500, 60, "")
+	row.Reply.Message = "the first one's"
+	row.Reply.Binding, row.Reply.HasBinding = questions.Binding{Unit: quota.Tokens, Window: quota.Hourly}, true
+	row.Join(questions.Answered{DecisionID: "e", Time: began + 1600, Index: questions.FromView, AsOf: questions.AsOf{Seq: uint64(len(l.list)), Time: began + 1600}})
+	row.Join(questions.Answered{DecisionID: "f", Time: began + 1600, Index: questions.FromView, AsOf: questions.AsOf{Seq: 1, Time: began + 1600}}) // there was no pool
+	o := Options{Log: l, Store: inMemory}
+	x, err := Explain(t.Context(), o, &Ask{Recorded: row, DecisionID: "e", Top: 1})
+	must(t, err)
+	if r := &x.Recorded.Reply; len(x.Differs) > 0 || r.DecisionID != "e" || r.Message != x.Reply.Message || r.RetryAt != x.Reply.RetryAt || r.RetryAt == 0 {
+		t.Errorf("one that follows differs in %v, recorded is %+v", x.Differs, r)
+	}
+	x, err = Explain(t.Context(), o, &Ask{Recorded: row, DecisionID: "f", Top: 1})
+	must(t, err)
+	if r := &x.Recorded.Reply; fmt.Sprint(x.Differs) != "[decision reason binding]" || r.Message != "the first one's" || r.AsOf.Seq != 1 || x.Recorded.ReplyOf != row.Reply.DecisionID {
+		t.Errorf("one that does not differs in %v, recorded is %+v", x.Differs, x.Recorded)
+	}
+}

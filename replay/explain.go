@@ -271,15 +271,20 @@ func (x *explainer) compare(missing bool) {
 }
 
 // others compares what all equal answers have in common, and completes the recorded
-// answer with the derived one: its own was not kept.
+// answer with the derived one: its own was not kept. Where they differ in that, the rest
+// of the derived one says nothing of it, and that of the first stands.
 func (x *explainer) others(c *questions.Record) {
 	x.made.Differs = commonDifferences(&c.Reply, &x.made.Reply)
+	if len(x.made.Differs) > 0 {
+		x.note("of equal answers within a second the reply of the first is recorded, and shown as recorded: that of decision %s", c.ReplyOf)
+		return
+	}
 	x.note("of equal answers within a second the reply of the first is recorded, %s; of this one when it was given and from which state, and its reply is derived from that", c.ReplyOf)
 	if c.Local || says(&c.Reply, answers.NoHold) {
 		x.note("what it said beside its reason may have been otherwise: holds counted which the log did not have")
 	}
 	completed := *c
-	completed.Reply = complete(&c.Reply, &x.made.Reply)
+	completed.Reply = questions.Keep(&questions.Question{}, &x.made.Reply).Reply
 	x.made.Recorded = &completed
 }
 
@@ -291,15 +296,6 @@ func (x *explainer) unproved() {
 	r.Dimensions, r.Explained, r.Traffic, r.HasTraffic = derived.Dimensions, derived.Explained, derived.Traffic, derived.HasTraffic
 	x.made.Reply = r
 	x.note("the answer is shown as it was recorded: of what the log still has another one follows, which proves nothing, and the dimensions are of that")
-}
-
-// complete is the derived reply in the form of a record, with what equal answers have in
-// common as it was recorded.
-func complete(recorded, derived *questions.Reply) questions.Reply {
-	r := questions.Keep(&questions.Question{}, derived).Reply
-	r.Allow, r.WouldBlock, r.Reason, r.Degraded = recorded.Allow, recorded.WouldBlock, recorded.Reason, recorded.Degraded
-	r.Binding, r.HasBinding = recorded.Binding, recorded.HasBinding
-	return r
 }
 
 // rules takes in the documents in force.

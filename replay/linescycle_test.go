@@ -34,77 +34,80 @@ func (l *memory) read(ms, at int64, percent int, reset int64) {
 		`{"connectionId":"c","provider":"kimi","time":%d,"readings":[{"window":"5h","usedPercent":%d,"resetAt":%d}]}`, began+at, percent, began+reset))
 }
 
+// cycleStories are what a provider says and when, and what is found of its cycle.
+var cycleStories = []struct {
+	name   string
+	tell   func(l *memory)
+	at     int64
+	found  quota.Amount
+	events int
+}{
+	{"usage before the rollover's reading", func(l *memory) {
+		l.read(1000, 1000, 10, 4*hour)
+		l.use(2000, "a", 100)
+		l.read(3000, 3000, 20, 4*hour)
+		l.use(4*hour+1000, "a", 300)
+		l.use(4*hour+2000, "b", 100)
+		l.read(4*hour+3000, 4*hour+3000, 8, 9*hour)
+	}, 4*hour + 4000, 6_000_000, 1},
+	{"usage at the very instant of the reset", func(l *memory) {
+		l.read(1000, 1000, 10, 4*hour)
+		l.use(2000, "a", 100)
+		l.read(3000, 3000, 20, 4*hour)
+		l.use(4*hour, "a", 300)
+		l.use(4*hour+2000, "b", 100)
+		l.read(4*hour+3000, 4*hour+3000, 8, 9*hour)
+	}, 4*hour + 4000, 6_000_000, 1},
+	{"an answer of the last millisecond of a cycle", func(l *memory) {
+		l.read(1000, 1000, 10, 4*hour)
+		l.use(2000, "a", 100)
+		l.read(3000, 3000, 20, 4*hour)
+	}, 4*hour - 1, 10_000_000, 1},
+	{"and one of its reset, when nobody has a part any more", func(l *memory) {
+		l.read(1000, 1000, 10, 4*hour)
+		l.use(2000, "a", 100)
+		l.read(3000, 3000, 20, 4*hour)
+	}, 4 * hour, 0, 0},
+	{"and the provider was silent for a day", func(l *memory) {
+		l.read(1000, 1000, 10, 4*hour)
+		l.use(4*hour+1000, "a", 300)
+		l.use(30*hour, "b", 100)
+		l.read(30*hour+3000, 30*hour+3000, 8, 34*hour)
+	}, 30*hour + 4000, 6_000_000, 1},
+	{"a reading that comes late", func(l *memory) {
+		l.use(2500, "a", 900)
+		l.read(3000, 2000, 10, 4*hour)
+		l.use(4000, "a", 30)
+		l.use(4500, "b", 30)
+		l.read(5000, 5000, 30, 4*hour)
+	}, 6000, 10_000_000, 1},
+	{"usage of the same millisecond, before the reading", func(l *memory) {
+		l.use(2000, "a", 900)
+		l.read(2000, 2000, 10, 4*hour)
+		l.use(4000, "a", 30)
+		l.use(4500, "b", 30)
+		l.read(5000, 5000, 30, 4*hour)
+	}, 6000, 10_000_000, 1},
+	{"a reading whose clock is ahead", func(l *memory) {
+		l.read(3000, 60_000, 10, 4*hour)
+		l.use(4000, "a", 30)
+		l.use(4500, "b", 30)
+		l.read(65_000, 65_000, 30, 4*hour)
+	}, 66_000, 10_000_000, 1},
+	{"a reset before its time", func(l *memory) {
+		l.read(1000, 1000, 60, 4*hour)
+		l.use(2000, "a", 900)
+		l.read(3000, 3000, 0, 4*hour)
+		l.use(4000, "a", 20)
+		l.use(4000, "b", 20)
+		l.read(5000, 5000, 8, 4*hour)
+	}, 6000, 4_000_000, 1},
+}
+
 // What a cycle is split by is what stands in the log after the reading that opened it,
 // whatever time the reading names, and what came before for the time after a reset.
 func TestACycleIsFoundByItsPlaceInTheLog(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		tell   func(l *memory)
-		at     int64
-		found  quota.Amount
-		events int
-	}{
-		{"usage before the rollover's reading", func(l *memory) {
-			l.read(1000, 1000, 10, 4*hour)
-			l.use(2000, "a", 100)
-			l.read(3000, 3000, 20, 4*hour)
-			l.use(4*hour+1000, "a", 300)
-			l.use(4*hour+2000, "b", 100)
-			l.read(4*hour+3000, 4*hour+3000, 8, 9*hour)
-		}, 4*hour + 4000, 6_000_000, 1},
-		{"usage at the very instant of the reset", func(l *memory) {
-			l.read(1000, 1000, 10, 4*hour)
-			l.use(2000, "a", 100)
-			l.read(3000, 3000, 20, 4*hour)
-			l.use(4*hour, "a", 300)
-			l.use(4*hour+2000, "b", 100)
-			l.read(4*hour+3000, 4*hour+3000, 8, 9*hour)
-		}, 4*hour + 4000, 6_000_000, 1},
-		{"an answer of the last millisecond of a cycle", func(l *memory) {
-			l.read(1000, 1000, 10, 4*hour)
-			l.use(2000, "a", 100)
-			l.read(3000, 3000, 20, 4*hour)
-		}, 4*hour - 1, 10_000_000, 1},
-		{"and one of its reset, when nobody has a part any more", func(l *memory) {
-			l.read(1000, 1000, 10, 4*hour)
-			l.use(2000, "a", 100)
-			l.read(3000, 3000, 20, 4*hour)
-		}, 4 * hour, 0, 0},
-		{"and the provider was silent for a day", func(l *memory) {
-			l.read(1000, 1000, 10, 4*hour)
-			l.use(4*hour+1000, "a", 300)
-			l.use(30*hour, "b", 100)
-			l.read(30*hour+3000, 30*hour+3000, 8, 34*hour)
-		}, 30*hour + 4000, 6_000_000, 1},
-		{"a reading that comes late", func(l *memory) {
-			l.use(2500, "a", 900)
-			l.read(3000, 2000, 10, 4*hour)
-			l.use(4000, "a", 30)
-			l.use(4500, "b", 30)
-			l.read(5000, 5000, 30, 4*hour)
-		}, 6000, 10_000_000, 1},
-		{"usage of the same millisecond, before the reading", func(l *memory) {
-			l.use(2000, "a", 900)
-			l.read(2000, 2000, 10, 4*hour)
-			l.use(4000, "a", 30)
-			l.use(4500, "b", 30)
-			l.read(5000, 5000, 30, 4*hour)
-		}, 6000, 10_000_000, 1},
-		{"a reading whose clock is ahead", func(l *memory) {
-			l.read(3000, 60_000, 10, 4*hour)
-			l.use(4000, "a", 30)
-			l.use(4500, "b", 30)
-			l.read(65_000, 65_000, 30, 4*hour)
-		}, 66_000, 10_000_000, 1},
-		{"a reset before its time", func(l *memory) {
-			l.read(1000, 1000, 60, 4*hour)
-			l.use(2000, "a", 900)
-			l.read(3000, 3000, 0, 4*hour)
-			l.use(4000, "a", 20)
-			l.use(4000, "b", 20)
-			l.read(5000, 5000, 8, 4*hour)
-		}, 6000, 4_000_000, 1},
-	} {
+	for _, c := range cycleStories {
 		l := split()
 		c.tell(l)
 		x := l.explained(t, began+c.at)

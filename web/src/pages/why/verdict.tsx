@@ -107,5 +107,7 @@ function Recorded({ of: { recorded, differs, unproved } }: { of: Explanation }) 
   if (!recorded) return null;
   const times = recorded.count === 1 ? "once" : `${recorded.count} times within a second`;
   if (unproved) return <span>{`Given ${times} by process ${recorded.process}. It cannot be derived again, as the log lacks messages.`}</span>;
-  return <span>{`Given ${times} by process ${recorded.process}${differs && differs.length > 0 ? "." : ", and the same answer comes out of the log again."}`}</span>;
+  if (differs && differs.length > 0) return <span>{`Given ${times} by process ${recorded.process}.`}</span>;
+  const again = recorded.replyOf ? "one of several equal ones within a second, and what is recorded of all of them comes out of the log again" : "and the same answer comes out of the log again";
+  return <span>{`Given ${times} by process ${recorded.process}, ${again}.`}</span>;
 }
