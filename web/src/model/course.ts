@@ -39,6 +39,7 @@ export function rollingCourse(d: UsedDimension, p: Projection, now: number): Cou
 function ahead(d: UsedDimension, p: Projection, now: number): { end: number; then: Amount } | null {
   switch (p.kind) {
     case "ends":
+    case "may-end":
       return { end: p.at, then: d.limit ?? 0 };
     case "reset":
       return { end: p.at, then: sum([d.consumedTotal, passed(d.burnRate.perSecond, p.at - now)]) };

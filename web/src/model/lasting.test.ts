@@ -54,7 +54,14 @@ describe("limits are told", () => {
     expect(told(signals, [ours(48), ours(132), ours(70, runsOutIn(1)), ours(71, runsOutIn(90))])).toEqual(["132", "gone", "70", "soon", "71", "later", "near", "48", "idle", "new"]);
   });
 
-  test("but for those that are not known, and points, of which accounts tell", () => expect(told([], [ours(9), dim({ unit: "percent" }), dim({ limit: null })])).toEqual(["9"]));
+  const points = dim({ unit: "percent", window: "5h", consumedTotal: "105.75", usedPercent: "105.75" });
+
+  test("but for those that are not known, and points, of which accounts tell", () => expect(told([used("a", 9)], [ours(9), points, dim({ limit: null })])).toEqual(["a", "9"]));
+
+  test("with points that no provider tells of in their window", () => {
+    expect(told([], [points])).toEqual(["105.75"]);
+    expect(told([signal({ window: "weekly", usedPercent: 9 }), signal({ signal: "none" })], [points])).toEqual(["105.75", "a"]);
+  });
 });
 
 test.each<[string, Partial<UsedDimension>, object]>([
@@ -64,7 +71,10 @@ test.each<[string, Partial<UsedDimension>, object]>([
   ["ends a moment before it is given anew", { perConnection: [{ resetAt: at(1.6) }] as ConnectionUse[] }, { kind: "ends", at: noon + 90_000 }],
   ["is used up, whatever its rate", { consumedTotal: 100, burnRate: { perSecond: 0, timeToExhaustionMs: null } }, { kind: "used-up" }],
   ["has no rate", { burnRate: { perSecond: 0, timeToExhaustionMs: null } }, { kind: "no-data" }],
-  ["comes to less than its limit in a whole window", { burnRate: { perSecond: "0.027777", timeToExhaustionMs: 90_000 } }, { kind: "lasts", most: "99.9972" }],
+  ["comes to less than its limit in a whole window", { burnRate: { perSecond: "0.027777", timeToExhaustionMs: 3_600_001 } }, { kind: "lasts", most: "99.9972" }],
+  ["may end when its window counts less of it", { burnRate: { perSecond: "0.027777", timeToExhaustionMs: 3_600_000 } }, { kind: "may-end", at: noon + 3_600_000 }],
+  ["was all but used up in one burst", { limit: 1500, consumedTotal: 1380, burnRate: { perSecond: "0.166666", timeToExhaustionMs: 396_137 } }, { kind: "may-end", at: noon + 396_137 }],
+  ["comes to its boundary before", { window: "daily", limit: 12_000_000, consumedTotal: 11_904_000, burnRate: { perSecond: 100, timeToExhaustionMs: 12 * 3_600_000 + 1 } }, { kind: "lasts", most: "8640000" }],
   ["comes to just its limit", { limit: 3600, burnRate: { perSecond: 1, timeToExhaustionMs: 90_000 } }, { kind: "ends", at: noon + 90_000 }],
   ["has no limit", { limit: null, burnRate: { perSecond: 1, timeToExhaustionMs: null } }, { kind: "no-limit" }],
 ])("a dimension that %s", (_, change, want) => expect(projection(dim(change), noon)).toEqual(want));

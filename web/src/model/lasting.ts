@@ -99,7 +99,9 @@ function rolling(all: readonly Known[]): Rolling[] {
   return all.flatMap(({ pool, usage }) => {
     if (usage === null) return [];
     const at = instant(usage.asOf.time);
-    const known = usage.dimensions.filter((d) => d.unit !== "percent" && d.limit !== null);
+    const told = new Set(usage.signals.map((s) => lastingOf(pool.id, s, at)?.window));
+    // Points that no provider has told of are counted as everything else; once one tells, its accounts say more.
+    const known = usage.dimensions.filter((d) => d.limit !== null && (d.unit !== "percent" || !told.has(d.window)));
     return known.map((dimension) => ({
       id: [pool.id, dimension.unit, dimension.window].join(" "),
       poolId: pool.id, poolName: pool.name, dimension, outcome: projection(dimension, at),
@@ -113,7 +115,7 @@ export type Limit = { readonly kind: "account"; readonly of: Lasting } | { reado
 /** How bad it is: 0 for what is used up, 1 for what will be, 2 for all else. */
 export function urgency({ of: { outcome } }: Limit): 0 | 1 | 2 {
   if (outcome.kind === "gone" || outcome.kind === "used-up") return 0;
-  return outcome.kind === "short" || outcome.kind === "ends" ? 1 : 2;
+  return outcome.kind === "short" || outcome.kind === "ends" || outcome.kind === "may-end" ? 1 : 2;
 }
 
 const endOf = ({ of: { outcome } }: Limit): number => ("at" in outcome ? outcome.at : 0);
@@ -139,6 +141,8 @@ export type Projection =
   | { readonly kind: "used-up" }
   /** Used up at that instant, or later: what grows old meanwhile counts no more. */
   | { readonly kind: "ends"; readonly at: number }
+  /** As ends, unless enough of what is used counts no more by then: a whole window at this rate comes to less than the limit. */
+  | { readonly kind: "may-end"; readonly at: number }
   /** Given anew at that instant, before it is used up. */
   | { readonly kind: "reset"; readonly at: number }
   /** Never used up: a whole window at this rate comes to less than the limit. */
@@ -146,9 +150,12 @@ export type Projection =
 
 /**
  * The engine divides what is left by the rate, and cuts that off at the reset, to
- * the millisecond. It leaves out that use grows old: a window that slides never
- * holds more than the rate times its length, and where that is below the limit
- * there is no end.
+ * the millisecond. It leaves out that use grows old, so that is the earliest end.
+ * A window counts what was used since its last boundary in full, and less and less
+ * of what was used before: what is used now all counts until the next boundary,
+ * and from there on the count goes evenly to the rate times the length. Where the
+ * limit lies above both, there is no end. Where it lies above the latter alone,
+ * it depends on how much is old, which usage does not tell.
  */
 export function projection(d: UsedDimension, now: number): Projection {
   if (usedUp(d)) return { kind: "used-up" };
@@ -158,8 +165,12 @@ export function projection(d: UsedDimension, now: number): Projection {
   const at = now + ms;
   if (resets(d).some((reset) => Math.abs(reset - at) <= 1)) return { kind: "reset", at };
   const most = perWindow(d);
-  return compare(most, d.limit) < 0 ? { kind: "lasts", most } : { kind: "ends", at };
+  if (compare(most, d.limit) >= 0) return { kind: "ends", at };
+  return at > boundary(d.window, now) ? { kind: "lasts", most } : { kind: "may-end", at };
 }
+
+/** The next instant at which what was used until then begins to count less. */
+const boundary = (window: Window, now: number): number => (Math.floor(now / windowMs[window]) + 1) * windowMs[window];
 
 const resets = (d: UsedDimension): number[] => d.perConnection.flatMap((c) => (c.resetAt === null ? [] : [instant(c.resetAt)]));
 

@@ -20,6 +20,7 @@ test.each<[Outcome, string]>([
 test.each<[Projection, string]>([
   [{ kind: "used-up" }, "bad: Used up"],
   [{ kind: "ends", at: now + 5_400_000 }, "warn: Runs out in 1 h 30 min (15:30)"],
+  [{ kind: "may-end", at: now + 5_400_000 }, "warn: May run out in 1 h 30 min (15:30)"],
   [{ kind: "reset", at: now + 5_400_000 }, "good: Lasts until 15:30"],
   [{ kind: "lasts", most: "99.5" }, "good: Lasts at this rate"],
   [{ kind: "no-data" }, "quiet: No rate yet"],
@@ -33,6 +34,7 @@ test.each<[Projection, string]>([
   [{ kind: "no-limit" }, "The limit is not known, so nobody can say how long it will last."],
   [{ kind: "used-up" }, "The limit is used up."],
   [{ kind: "ends", at: now + 60_000 }, "If everybody goes on like this, it is used up in 1 min (14:01) at the earliest."],
+  [{ kind: "may-end", at: now + 60_000 }, "If everybody goes on like this, it may be used up in 1 min (14:01), unless what was used earlier counts no more by then."],
   [{ kind: "reset", at: now + 60_000 }, "If everybody goes on like this, it lasts until it starts anew in 1 min (14:01)."],
   [{ kind: "lasts", most: "1535.42" }, "If everybody goes on like this, it lasts: that comes to 1,535.4 requests per hour, of 3,000 requests."],
 ])("%o", (p, want) => expect(projectionWords(p, d, now, "UTC").replaceAll(nbsp, " ")).toBe(want));

@@ -32,6 +32,8 @@ export function rollingWords(p: Projection, now: number, zone?: string): Said {
       return { tone: "bad", text: "Used up" };
     case "ends":
       return { tone: "warn", text: `Runs out ${until(p.at, now, zone)}` };
+    case "may-end":
+      return { tone: "warn", text: `May run out ${until(p.at, now, zone)}` };
     case "reset":
       return { tone: "good", text: `Lasts until ${moment(p.at, now, zone)}` };
     case "lasts":
@@ -53,6 +55,8 @@ export function projectionWords(p: Projection, d: UsedDimension, now: number, zo
       return "The limit is used up.";
     case "ends":
       return `If everybody goes on like this, it is used up ${until(p.at, now, zone)} at the earliest.`;
+    case "may-end":
+      return `If everybody goes on like this, it may be used up ${until(p.at, now, zone)}, unless what was used earlier counts no more by then.`;
     case "reset":
       return `If everybody goes on like this, it lasts until it starts anew ${until(p.at, now, zone)}.`;
     case "lasts":

@@ -35,7 +35,7 @@ function OfPool({ usage, d }: { usage: Usage; d: UsedDimension }) {
 
 const whyNot: Partial<Record<Projection["kind"], string>> = { "used-up": "Nothing is left of the limit.", "no-limit": "The limit is not known." };
 
-const thenNames: Partial<Record<Projection["kind"], string>> = { lasts: "A whole window at this rate", reset: "Then, when it starts anew", ends: "Then, when it is used up" };
+const thenNames: Partial<Record<Projection["kind"], string>> = { lasts: "A whole window at this rate", reset: "Then, when it starts anew", ends: "Then, when it is used up", "may-end": "Then, unless use grows old before" };
 
 function OfAccount({ of }: { of: Lasting }) {
   const course = useMemo(() => accountCourse(of), [of]);

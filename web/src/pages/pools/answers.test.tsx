@@ -93,7 +93,7 @@ test("all is not well, and each answer says so by itself", () => {
 
 test("who borrows while there is room is fair, and who is blocked below its share is not", () => {
   draw();
-  tell([], [use("ann", 66, true), use("bob", 14)], [account(80)], { mode: "generous", burnRate: { perSecond: "0.02", timeToExhaustionMs: 1_000_000 } });
+  tell([], [use("ann", 66, true), use("bob", 14)], [account(80)], { mode: "generous", burnRate: { perSecond: "0.02", timeToExhaustionMs: 3_600_001 } });
   expect(answers().slice(1)).toEqual(["No: 1 account window runs out before the reset.", "Yes: 1 key borrows what others leave."]);
   expect(rows(1)[1]).toBe("Team, requests per hourLasts at this rate80 % of the limit, going to 72 % of it");
   tell([verdict("bob", { decision: "block", reason: "global-saturated" })], [use("ann", 66, true), use("bob", 34)], [], { consumedTotal: 100 });
@@ -101,9 +101,22 @@ test("who borrows while there is room is fair, and who is blocked below its shar
   expect(rows(2)[0]).toBe("bobblocked at 68 % of its share34 of 50, requests per hour, in Team");
 });
 
+test("a burst that still counts is no promise, whatever the rate behind it comes to", () => {
+  draw(true);
+  tell([], [use("ann", 66, true)], [], { consumedTotal: 92, usedPercent: 92, burnRate: { perSecond: "0.02", timeToExhaustionMs: 396_137 } });
+  expect(answers()[1]).toMatch(/^Perhaps not: 1 limit may run out at this rate. Requests per hour: at .*:06 at the earliest.$/);
+});
+
+test("points that no provider tells of are a limit as others are", () => {
+  draw();
+  tell([], [], [], { unit: "percent", consumedTotal: "105.75", usedPercent: "105.75" });
+  expect(answers()[1]).toBe("No: 1 limit is used up.");
+  expect(rows(1)).toEqual(["Team, the provider's hourly windowUsed up105.7 % of the limit"]);
+});
+
 test("on the page of a pool, what stands below is not told twice", () => {
   draw(true);
-  tell([], [use("ann", 66, true)], [], { mode: "generous", burnRate: { perSecond: "0.02", timeToExhaustionMs: 1_000_000 } });
+  tell([], [use("ann", 66, true)], [], { mode: "generous", burnRate: { perSecond: "0.02", timeToExhaustionMs: 3_600_001 } });
   expect(answers()).toEqual(["Nobody.", "Yes: at this rate no limit is reached. At this rate 72 requests per hour, of 100.", "Yes: 1 key borrows what others leave. ann borrows 16 requests."]);
   expect([rows(1), rows(2)]).toEqual([[], []]);
 });

@@ -31,7 +31,7 @@ export function WillItLast({ of, alone, heard }: AnswerProps) {
 /** What the rate leads to, in figures: "At this rate 1,535.4 requests per hour, of 3,000." */
 function rateNote({ dimension: d, outcome }: Rolling, minute: number): string {
   if (outcome.kind === "used-up") return `${dimensionTitle(d)}: ${percent(d.usedPercent, "the limit")}.`;
-  if (outcome.kind === "ends") return `${dimensionTitle(d)}: at ${moment(outcome.at, minute)} at the earliest.`;
+  if (outcome.kind === "ends" || outcome.kind === "may-end") return `${dimensionTitle(d)}: at ${moment(outcome.at, minute)} at the earliest.`;
   return outcome.kind === "lasts" ? `At this rate ${amount(outcome.most, d.unit)} per ${windowName(d.window)}, of ${figure(d.limit, d.unit)}.` : "";
 }
 
@@ -40,7 +40,8 @@ function saidOf(rows: readonly Limit[]): { said: Said; note?: string } {
   const gone = at(0).length;
   const ending = endingWords(at(1));
   if (gone > 0) return { said: { tone: "bad", text: `No: ${count(gone, "limit is", "limits are")} used up.` }, ...(ending ? { note: `${ending}.` } : {}) };
-  if (ending) return { said: { tone: "warn", text: `No: ${ending}.` } };
+  const certain = at(1).some((row) => row.of.outcome.kind !== "may-end");
+  if (ending) return { said: { tone: "warn", text: `${certain ? "No" : "Perhaps not"}: ${ending}.` } };
   if (rows.length === 0) return { said: { tone: "quiet", text: "Nobody can say: no limit is known." } };
   const accounts = rows.some((row) => row.kind === "account");
   if (rows.every((row) => row.of.outcome.kind === "no-data")) return { said: { tone: "quiet", text: "Nobody can say: too little was used in the last hour." } };
@@ -50,10 +51,12 @@ function saidOf(rows: readonly Limit[]): { said: Said; note?: string } {
 /** What will be used up, where there is such. */
 function endingWords(rows: readonly Limit[]): string {
   const early = rows.filter((row) => row.kind === "account").length;
-  const fast = rows.length - early;
+  const unsure = rows.filter((row) => row.of.outcome.kind === "may-end").length;
+  const fast = rows.length - early - unsure;
   const parts = [
     early > 0 && `${count(early, "account window runs", "account windows run")} out before the reset`,
     fast > 0 && `${count(fast, "limit runs", "limits run")} out at this rate`,
+    unsure > 0 && `${count(unsure, "limit", "limits")} may run out at this rate`,
   ];
   return parts.filter((part) => part !== false).join(", ");
 }
