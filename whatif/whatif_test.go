@@ -59,6 +59,7 @@ func TestWhatIsWrongWithATrialIsNamed(t *testing.T) {
 		`{"pools":[` + pool("a", "c") + `],"withoutPools":["a"]}`:                                  "pools[0].id is in withoutPools too",
 		`{"plans":[{"dimensions":[]}]}`:                                                            "plans[0].connectionId is missing",
 		`{"plans":[{"connectionId":"c","dimension":[{"unit":"tokens","window":"5h","limit":3}]}]}`: "plans[0].dimensions is missing",
+		`{"plans":[{"connectionId":"c","dimension":null}]}`:                                        "plans[0].dimensions is missing",
 		`{"plans":[{"connectionId":"c"}]}`:                                                         "plans[0].dimensions is missing",
 		`{"plans":[7]}`:                                                                            "plans[0] is a number",
 		`{"plans":[{"connectionId":"c","dimensions":[{"unit":"x"}]}]}`:                             "plans[0].dimensions[0].unit is x",
