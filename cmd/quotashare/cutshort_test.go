@@ -18,7 +18,19 @@ import (
 	"github.com/quotashare/quotashare/projector/jetsource"
 )
 
-// TestAnAuditThatIsInterruptedSaysSo, and not how it noticed; it leaves nothing.
+// killed leaves what an audit that was killed an hour ago has.
+func killed(t *testing.T, temp string) {
+	t.Helper()
+	dir := filepath.Join(temp, "quotashare-audit-1")
+	lock := filepath.Join(dir, "LOCK")
+	err := os.MkdirAll(dir, 0o700)
+	if err = errors.Join(err, os.WriteFile(lock, nil, 0o600), os.Chtimes(lock, time.Time{}, time.Now().Add(-time.Hour))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAnAuditThatIsInterruptedSaysSo, and not how it noticed; it leaves nothing, of
+// itself or of one that was killed before.
 func TestAnAuditThatIsInterruptedSaysSo(t *testing.T) {
 	broker := brokertest.Start(t)
 	_, js := broker.Log()
@@ -27,6 +39,7 @@ func TestAnAuditThatIsInterruptedSaysSo(t *testing.T) {
 	}
 	temp := filepath.Join(t.TempDir(), "temp")
 	for _, args := range []string{"replay --offline", "verify", "whatif --without-pool team"} {
+		killed(t, temp)
 		ctx, interrupt := context.WithCancel(t.Context())
 		interrupt()
 		var said bytes.Buffer

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/quotashare/quotashare/decider"
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/internal/program"
+	"github.com/quotashare/quotashare/internal/scratch"
 	"github.com/quotashare/quotashare/projector/pebblestore"
 	"github.com/quotashare/quotashare/replay"
 	"github.com/quotashare/quotashare/replay/giveway"
@@ -72,11 +72,21 @@ func (f *copied) read(ctx context.Context, from reached, p program.Process) (*op
 		from.end()
 		return nil, err
 	}
-	o := &opened{Options: replay.Options{Log: log, Store: pebblestore.Temporary(f.Temp, quiet)}, conn: from.conn, close: from.end}
+	dir, err := scratch.Make(f.Temp, quiet)
+	if err != nil {
+		from.end()
+		return nil, fmt.Errorf("--temp: %w", err)
+	}
+	o := &opened{Options: replay.Options{Log: log, Store: pebblestore.Temporary(dir.Path, quiet)}, conn: from.conn, close: func() {
+		from.end()
+		if err := dir.Close(); err != nil {
+			quiet.Warn("what was folded is left", "dir", dir.Path, "err", err)
+		}
+	}}
 	if from.shared {
 		o.Pause = giveway.Pause(giveway.Growing(o.size))
 	}
-	if err := o.begin(f.Temp, from.snapshots, quiet); err != nil {
+	if err := o.begin(dir.Path, from.snapshots, quiet); err != nil {
 		o.close()
 		return nil, err
 	}
@@ -120,24 +130,7 @@ func (o *opened) begin(temp, snapshots string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if temp != "" {
-		err = os.MkdirAll(temp, 0o700)
-	}
-	if err != nil {
-		return fmt.Errorf("--temp: %w", err)
-	}
-	dir, err := os.MkdirTemp(temp, "quotashare-snapshots-*")
-	if err != nil {
-		return fmt.Errorf("a place for snapshots of the broker: %w", err)
-	}
-	o.Start = starts.Shared{Broker: shared, Into: snapdir.New(snapdir.Options{Dir: filepath.Join(dir, "fetched"), Log: log})}
-	end := o.close
-	o.close = func() {
-		end()
-		if err := os.RemoveAll(dir); err != nil {
-			log.Warn("what was fetched is left", "dir", dir, "err", err)
-		}
-	}
+	o.Start = starts.Shared{Broker: shared, Into: snapdir.New(snapdir.Options{Dir: filepath.Join(temp, "fetched"), Log: log})}
 	return nil
 }
 

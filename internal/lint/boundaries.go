@@ -77,6 +77,7 @@ var Boundaries = []Boundary{
 	{"internal/brokertest", words("ingest"), "tests of many packages need a broker, and it knows none of them"},
 	{"internal/enginetest", words("decider", "ingest/intake"), "tests of those who use an engine need one"},
 	{"internal/golden", nil, "it is tests alone, of what the others compute"},
+	{"internal/scratch", nil, "a place for a run knows nothing of what is put there"},
 	{"internal/lint", nil, "the rules of the house judge all and use none"},
 }
 
@@ -93,7 +94,7 @@ type Owner struct {
 // here may be imported wherever the boundary of purity allows it.
 var Owners = []Owner{
 	{"github.com/nats-io/nats-server", words("ingest", "internal/brokertest"), "only the owner of the log runs a server; tests run those of others"},
-	{"github.com/cockroachdb/pebble", words("projector/pebblestore", "ingest"), "one store speaks Pebble; ingest takes its file lock"},
+	{"github.com/cockroachdb/pebble", words("projector/pebblestore", "ingest", "internal/scratch"), "one store speaks Pebble; ingest and scratch take its file lock"},
 	{"github.com/vmihailenco/msgpack", words("wire"), "one package reads encodings"},
 	{"github.com/alecthomas/kong", words("cmd", "internal/program"), "command lines belong to programs"},
 	{"github.com/santhosh-tekuri/jsonschema", words("httpapi/openapitest"), "schemas judge in tests alone"},
