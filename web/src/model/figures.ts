@@ -1,9 +1,9 @@
 /** The figures above all pools. */
 import type { Amount } from "../api/json";
-import type { KeyUse, KeyVerdict, Pool, UsedDimension } from "../api/types";
+import type { KeyUse, Pool, Usage, UsedDimension } from "../api/types";
 import { decimal, digits, percentOf, roughly, sum } from "../words/decimal";
 import type { Known } from "./blocked";
-import { tightest } from "./health";
+import { usedUp } from "./health";
 import { ownRow } from "./keys";
 
 export interface Figures {
@@ -48,30 +48,60 @@ export interface Use {
   readonly pool: Pool;
   readonly dimension: UsedDimension;
   readonly key: KeyUse;
-  readonly verdict: KeyVerdict | undefined;
+  /** It is blocked and has share left, because others have used it up. */
+  readonly robbed: boolean;
 }
 
 /**
  * How many times its share a key has: for order alone. Not compared exactly,
  * because it is asked for every key of every pool whenever one of them changes.
  */
-function timesShare({ consumed, fairShare }: KeyUse): number {
+function timesShare({ key: { consumed, fairShare } }: Use): number {
   const used = roughly(consumed);
   return used === 0 ? 0 : used / roughly(fairShare ?? 0);
 }
 
-/** Who has used something, by the dimension of its pool that is nearest to its limit; who is robbed first, then who has most of its share. */
+/** Above its share where that counts: in a busy dimension. */
+const above = (use: Use): boolean => use.key.borrowing && use.dimension.mode === "strict";
+
+/** How bad a use is, the worst first: robbed, above its share while shares count, then by how much of it is used. */
+function worst(a: Use, b: Use): number {
+  return Number(b.robbed) - Number(a.robbed) || Number(above(b)) - Number(above(a)) || timesShare(b) - timesShare(a);
+}
+
+/**
+ * Who has used something, each key of a pool once, by the dimension in which it is
+ * worst: another one may be nearer to its limit, and everybody fair there. A pool
+ * that is off holds nobody to a share.
+ */
 export function uses(all: readonly Known[]): Use[] {
-  return all
-    .flatMap(({ pool, usage }) => {
-      const dimension = usage && tightest(usage);
-      if (!dimension || dimension.limit === null) return [];
-      const verdicts = new Map(usage.keys.map((v) => [v.apiKeyId, v]));
-      const keys = dimension.perKey.filter((key) => ownRow(key) && key.fairShare !== null);
-      return keys.map((key) => ({ pool, dimension, key, verdict: verdicts.get(key.apiKeyId), times: timesShare(key) }));
-    })
-    .filter((use) => use.times > 0)
-    .sort((a, b) => Number(robbed(b)) - Number(robbed(a)) || b.times - a.times);
+  return all.flatMap(({ pool, usage }) => (usage === null || pool.mode === "off" ? [] : usesOf(pool, usage))).sort(worst);
+}
+
+function usesOf(pool: Pool, usage: Usage): Use[] {
+  const dimensions = usage.dimensions.filter((d) => d.limit !== null);
+  const robbed = robbedIn(usage, dimensions);
+  const byKey = new Map<string, Use>();
+  for (const dimension of dimensions) {
+    for (const key of dimension.perKey) {
+      if (!ownRow(key) || key.fairShare === null) continue;
+      const use = { pool, dimension, key, robbed: robbed(dimension, key) };
+      const known = byKey.get(key.apiKeyId);
+      if (!known || worst(use, known) < 0) byKey.set(key.apiKeyId, use);
+    }
+  }
+  return [...byKey.values()].filter((use) => use.robbed || timesShare(use) > 0);
+}
+
+/** Who is blocked because nothing is left, and has not more than its share of any of what is used up. */
+function robbedIn(usage: Usage, dimensions: readonly UsedDimension[]): (d: UsedDimension, key: KeyUse) => boolean {
+  const stopped = new Set(usage.keys.filter((v) => v.decision === "block" && v.reason === "global-saturated").map((v) => v.apiKeyId));
+  if (stopped.size === 0) return () => false;
+  const full = dimensions.filter(usedUp);
+  // Where none of the pool's is, it is a window of an account, and any may be behind it.
+  const behind = new Set(full.length > 0 ? full : dimensions);
+  const guilty = borrowers([...behind]);
+  return (d, { apiKeyId }) => behind.has(d) && stopped.has(apiKeyId) && !guilty.has(apiKeyId);
 }
 
 /** Whether everybody gets its share: how many keys do not, and who has more than its own. */
@@ -80,17 +110,18 @@ export interface Fairness {
   readonly robbed: number;
   /** Have more than their share while shares count. */
   readonly above: number;
+  /** Of those, how many in pools that only observe. */
+  readonly observed: number;
   /** Have more than their share of what others leave. */
   readonly borrowing: number;
 }
 
-/** It is blocked and has share left, because others have used it up. */
-export function robbed({ key, verdict }: Use): boolean {
-  return !key.borrowing && verdict?.decision === "block" && verdict.reason === "global-saturated";
-}
-
 export function fairness(found: readonly Use[]): Fairness {
-  const above = found.filter((use) => use.key.borrowing);
-  const strict = above.filter((use) => use.dimension.mode === "strict").length;
-  return { robbed: found.filter(robbed).length, above: strict, borrowing: above.length - strict };
+  const over = found.filter(above);
+  return {
+    robbed: found.filter((use) => use.robbed).length,
+    above: over.length,
+    observed: over.filter(({ pool }) => pool.mode === "observe").length,
+    borrowing: found.filter((use) => use.key.borrowing).length - over.length,
+  };
 }

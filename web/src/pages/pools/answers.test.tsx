@@ -30,7 +30,7 @@ const text = (of: Element | null | undefined): string => (of?.textContent ?? "")
 const answers = (): string[] => [...root.querySelectorAll(".answer-said")].map((said) => [...said.querySelectorAll("p")].map(text).join(" "));
 const rows = (place: number): string[] => [...(root.querySelectorAll(".answer")[place]?.querySelectorAll("li") ?? [])].map(text);
 
-const pool = { id: "team", name: "Team", connectionIds: ["a"], allocations: [] } as unknown as Pool;
+const pool = { id: "team", name: "Team", connectionIds: ["a"], allocations: [], modelCaps: [] } as unknown as Pool;
 const verdict = (apiKeyId: string, change: Partial<KeyVerdict> = {}): KeyVerdict =>
   ({ apiKeyId, allocation: apiKeyId, decision: "allow", reason: "ok", deprioritize: false, retryAt: null, ...change });
 const use = (apiKeyId: string, consumed: number, borrowing = false): KeyUse =>
@@ -112,6 +112,16 @@ test("points that no provider tells of are a limit as others are", () => {
   tell([], [], [], { unit: "percent", consumedTotal: "105.75", usedPercent: "105.75" });
   expect(answers()[1]).toBe("No: 1 limit is used up.");
   expect(rows(1)).toEqual(["Team, the provider's hourly windowUsed up105.7 % of the limit"]);
+});
+
+test.each([
+  ["observe", "Not quite: 1 key is above its share. Shares would count there now, but nobody is blocked where a pool only observes."],
+  ["off", "Nobody is held to a share: what is off only counts."],
+] as const)("a pool whose mode is %s does not answer as if it enforced", (mode, said) => {
+  draw();
+  tell([], [use("ann", 66, true)], [], { consumedTotal: 70 });
+  act(() => session.store.setPools([{ ...pool, mode } as Pool]));
+  expect(answers()[2]).toBe(said);
 });
 
 test("on the page of a pool, what stands below is not told twice", () => {

@@ -1,5 +1,5 @@
 import { href } from "../../app/route";
-import { fairness, robbed, type Use, uses } from "../../model/figures";
+import { fairness, type Use, uses } from "../../model/figures";
 import { Amount } from "../../parts/figures";
 import { amount, count } from "../../words/amount";
 import { keyName } from "../../words/keys";
@@ -13,13 +13,23 @@ import { ShareMeter } from "./share";
 /** Who uses what, against which share. */
 export function IsItFair({ of, alone, heard }: AnswerProps) {
   const rows = uses(of);
-  const note = [fairness(rows).above > 0 ? "Shares count there now." : "", alone ? aboveNote(rows) : ""].filter(Boolean).join(" ");
+  const note = [countNote(rows), alone ? aboveNote(rows) : ""].filter(Boolean).join(" ");
+  const off = of.length > 0 && of.every(({ pool }) => pool.mode === "off");
   // The page of one pool has a table of them.
   return (
-    <Answer title="Is it fair?" said={heard ? saidOf(rows) : notHeard} {...(note ? { note } : {})} rows={alone ? [] : rows}>
+    <Answer title="Is it fair?" said={!heard ? notHeard : off ? switchedOff : saidOf(rows)} {...(note ? { note } : {})} rows={alone ? [] : rows}>
       {(use) => <UseRow key={`${use.pool.id} ${use.key.apiKeyId}`} of={use} />}
     </Answer>
   );
+}
+
+const switchedOff: Said = { tone: "quiet", text: "Nobody is held to a share: what is off only counts." };
+
+/** What it means to be above a share: where a pool only observes, nothing. */
+function countNote(rows: readonly Use[]): string {
+  const { above, observed } = fairness(rows);
+  if (above === 0) return "";
+  return above > observed ? "Shares count there now." : "Shares would count there now, but nobody is blocked where a pool only observes.";
 }
 
 const are = (n: number): string => `${count(n, "key")} ${n === 1 ? "is" : "are"}`;
@@ -46,7 +56,7 @@ function aboveNote(rows: readonly Use[]): string {
 
 function UseRow({ of: use }: { of: Use }) {
   const { pool, dimension: d, key } = use;
-  const tone = robbed(use) ? "bad" : key.borrowing ? "warn" : "good";
+  const tone = use.robbed ? "bad" : key.borrowing ? "warn" : "good";
   return (
     <li class="answer-row">
       <p class="answer-line">
