@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Blocked, KeyUse, KeyVerdict, Pool, Usage, UsedDimension } from "../api/types";
-import { blockedNow, grouped } from "./blocked";
+import type { Blocked, KeyUse, KeyVerdict, Pool, Signal, Usage, UsedDimension } from "../api/types";
+import { blockedNow, grouped, type ModelAnswer } from "./blocked";
 
 const pool = { id: "team" } as Pool;
 const key = (apiKeyId: string, change: Partial<KeyVerdict>): KeyVerdict => ({
@@ -46,13 +46,14 @@ describe("without a block that was seen, numbers tell what was met", () => {
 
   test.each<[KeyVerdict["reason"], UsedDimension[], string | undefined]>([
     ["global-saturated", [dim("requests", {}), dim("tokens", { consumedTotal: 10 })], "tokens"],
+    ["global-saturated", [dim("requests", {})], undefined],
     ["global-saturated", [dim("requests", { consumedTotal: 11 }), dim("tokens", { consumedTotal: 10 })], undefined],
     ["fair-share", [dim("requests", { perKey: perKey(null) }), dim("tokens", { perKey: perKey("0") })], "tokens"],
     ["fair-share", [dim("requests", { perKey: perKey("0.5") })], undefined],
     ["cap-absolute", [], "usd"],
     ["capacity", [dim("tokens", { consumedTotal: 10 })], undefined],
   ])("of %s", (reason, dimensions, unit) => {
-    const usage = { dimensions, keys: [key("ann", { decision: "block", reason })] } as Usage;
+    const usage = { dimensions, signals: [] as Signal[], keys: [key("ann", { decision: "block", reason })] } as Usage;
     expect(blockedNow([{ pool: capped, usage }], [])[0]?.binding?.unit).toBe(unit);
   });
 });
@@ -63,4 +64,25 @@ test("keys are told together that are blocked for the same, with the minute when
   expect(told(stop("ann", "2026-09-21T14:00:01.000Z"), stop("bob", "2026-09-21T14:00:59.000Z"))).toEqual([["ann,bob", false]]);
   expect(told(stop("ann", "2026-09-21T14:00:01.000Z"), stop("bob", "2026-09-21T14:01:00.000Z"))).toEqual([["ann,bob", true]]);
   expect(told(stop("ann", null), stop("dan", "2026-09-21T14:00:02.000Z", "capacity"), stop("bob", "2026-09-21T14:00:59.000Z"), stop("eve", null))).toEqual([["dan", false], ["bob", false], ["ann,eve", false]]);
+});
+
+test("where one account has nothing left and the pool has some, it is that which is named", () => {
+  const dim = (consumedTotal: number): UsedDimension => ({ unit: "percent", window: "5h", limit: 200, consumedTotal, heldTotal: 0 }) as UsedDimension;
+  const signals = [{ connectionId: "cl-1", window: "5h", signal: "fresh", usedPercent: "132.5" }, { connectionId: "cl-2", window: "5h", signal: "fresh", usedPercent: 33 }] as Signal[];
+  const told = (consumedTotal: number) => blockedNow([{ pool, usage: { dimensions: [dim(consumedTotal)], signals, keys: [key("ann", { decision: "block", reason: "global-saturated" })] } as unknown as Usage }], [])[0];
+  expect([told(165)?.binding, told(165)?.accounts]).toEqual([{ unit: "percent", window: "5h" }, ["cl-1"]]);
+  expect([told(200)?.binding, told(200)?.accounts]).toEqual([{ unit: "percent", window: "5h" }, []]);
+});
+
+test("who has reached the cap of a model is blocked for that model, once", () => {
+  const answer = (apiKeyId: string, change: Partial<ModelAnswer["reply"]> = {}, poolId = "team"): ModelAnswer => ({
+    poolId, apiKeyId, reply: { decision: "block", reason: "model-cap", deprioritize: false, binding: { unit: "tokens", window: "hourly", model: "glm-4" }, ...change },
+  });
+  const models = [
+    answer("gus"), answer("bob"), answer("eve", {}, "other"), answer("cat", { decision: "allow", reason: "ok" }),
+    answer("dan", { decision: "allow", wouldBlock: true }), answer("fay", { reason: "fair-share" }),
+  ];
+  const usage = { dimensions: [], keys: [key("gus", {}), key("bob", { decision: "block", reason: "suspended" })] } as unknown as Usage;
+  const rows = blockedNow([{ pool, usage }], [], models);
+  expect(rows.map(({ verdict, binding }) => [verdict.apiKeyId, verdict.reason, binding?.model])).toEqual([["bob", "suspended", undefined], ["gus", "model-cap", "glm-4"], ["dan", "model-cap", "glm-4"]]);
 });

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import type { Pool, Usage, UsedDimension } from "../api/types";
-import { fullness, health, tightest } from "./health";
+import type { Policy, Pool, Signal, Usage, UsedDimension } from "../api/types";
+import { fullness, health, spentAccounts, tightest } from "./health";
 
 const dim = (change: Partial<UsedDimension>): UsedDimension =>
-  ({ limit: 100, consumedTotal: 10, heldTotal: 0, usedPercent: 10, mode: "generous", ...change }) as UsedDimension;
+  ({ unit: "requests", window: "hourly", limit: 100, consumedTotal: 10, heldTotal: 0, usedPercent: 10, mode: "generous", ...change }) as UsedDimension;
 const usage = (dimensions: UsedDimension[], enforcing = true): Usage => ({ dimensions, enforcing }) as Usage;
-const pool = (mode: Pool["mode"]): Pool => ({ mode }) as Pool;
+const pool = (mode: Pool["mode"], ...policies: Policy[]): Pool => ({ mode, allocations: policies.map((policy) => ({ policy })) }) as Pool;
 
 const full = dim({ consumedTotal: 100, usedPercent: 100, mode: "strict" });
 const strict = dim({ consumedTotal: 60, usedPercent: 60, mode: "strict" });
@@ -35,4 +35,22 @@ test("the tightest is nearest to its limit, and unknown is not near", () => {
 test("a pool that observes says that nobody feels it", () => {
   expect(health(pool("observe"), usage([full])).means).toMatch(/nobody is blocked\.$/);
   expect(health(pool("enforce"), usage([full])).means).not.toContain("observes");
+});
+
+test.each<[Policy[], string]>([
+  [["hard", "hard"], "each key is held to its share."],
+  [["hard", "burst"], "each key whose policy is hard is held to its share."],
+  [["soft", "burst"], "soft keys above their share come after the others, and none is held to it."],
+  [["burst"], "shares count, and no key's policy holds it to its own."],
+])("what shares mean to keys that are %s", (policies, means) => expect(health(pool("enforce", ...policies), usage([strict])).means).toBe(`The pool is busy, so ${means}`));
+
+test("what is used up is named", () =>
+  expect(health(pool("enforce"), usage([full, strict, dim({ unit: "usd", window: "daily", consumedTotal: 101 })])).means).toBe(
+    "Nothing is left of requests per hour and US dollars per day, for everybody in the pool.",
+  ));
+
+test("an account has nothing left by a reading that stands, of all models", () => {
+  const said = (connectionId: string, change: Partial<Signal> = {}): Signal => ({ connectionId, window: "5h", signal: "fresh", usedPercent: "100", ...change }) as Signal;
+  const signals = [said("a"), said("b", { usedPercent: "99.9" }), said("c", { signal: "none" }), said("d", { scope: "opus" }), said("e", { window: "rate" }), said("f", { usedPercent: null })];
+  expect(spentAccounts({ signals } as Usage).map((s) => s.connectionId)).toEqual(["a"]);
 });

@@ -1,6 +1,7 @@
 /** How a pool is, in a word and a sentence. */
-import type { Pool, Usage, UsedDimension } from "../api/types";
+import type { Pool, Signal, Usage, UsedDimension } from "../api/types";
 import { compare, roughly, sum } from "../words/decimal";
+import { dimensionName } from "../words/terms";
 import type { Tone } from "../words/verdict";
 
 export interface Health {
@@ -29,6 +30,11 @@ export function usedUp({ limit, consumedTotal, heldTotal }: UsedDimension): bool
   return limit !== null && compare(sum([consumedTotal, heldTotal]), limit) >= 0;
 }
 
+/** The windows of which an account has nothing left by its provider's word: others of the pool may have room. */
+export function spentAccounts(usage: Usage): Signal[] {
+  return usage.signals.filter((s) => s.window !== "rate" && s.signal === "fresh" && s.scope === undefined && s.usedPercent !== null && compare(s.usedPercent, 100) >= 0);
+}
+
 export function health(pool: Pool, usage: Usage | null): Health {
   if (usage === null) return { tone: "quiet", text: "No numbers yet", means: "The engine has not told how this pool stands." };
   if (pool.mode === "off") return { tone: "quiet", text: "Off", means: "Usage is counted, and nothing is limited." };
@@ -39,16 +45,24 @@ export function health(pool: Pool, usage: Usage | null): Health {
       means: "No limit is known and the provider has said nothing, so nobody is held to a share.",
     };
   }
-  const state = enforced(usage);
+  const state = enforced(pool, usage);
   return pool.mode === "observe" ? { ...state, means: `${state.means} The pool only observes: nobody is blocked.` } : state;
 }
 
-function enforced(usage: Usage): Health {
-  if (usage.dimensions.some(usedUp)) {
-    return { tone: "bad", text: "Used up", means: "A limit is used up, for everybody in the pool." };
+function enforced(pool: Pool, usage: Usage): Health {
+  const full = usage.dimensions.filter(usedUp);
+  if (full.length > 0) {
+    return { tone: "bad", text: "Used up", means: `Nothing is left of ${full.map(dimensionName).join(" and ")}, for everybody in the pool.` };
   }
   if (usage.dimensions.some((d) => d.mode === "strict")) {
-    return { tone: "warn", text: "Shares count", means: "The pool is busy, so each key is held to its share." };
+    return { tone: "warn", text: "Shares count", means: `The pool is busy, so ${heldToShares(pool)}.` };
   }
   return { tone: "good", text: "Room for all", means: "There is room, so keys may use more than their share." };
+}
+
+/** What that means for keys, by their policies: only hard ones stop at their share. */
+function heldToShares({ allocations }: Pool): string {
+  const hard = allocations.filter((a) => a.policy === "hard").length;
+  if (hard > 0) return hard === allocations.length ? "each key is held to its share" : "each key whose policy is hard is held to its share";
+  return allocations.some((a) => a.policy === "soft") ? "soft keys above their share come after the others, and none is held to it" : "shares count, and no key's policy holds it to its own";
 }

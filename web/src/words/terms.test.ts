@@ -44,7 +44,7 @@ test.each([
 test("reasons name what is used up", () => {
   const binding = { unit: "requests", window: "hourly" } as const;
   expect(reasonLong("fair-share", binding)).toContain("fair share of requests per hour, and");
-  expect(reasonLong("global-saturated", binding)).toBe("The limit on requests per hour is used up, for everybody in the pool.");
+  expect(reasonLong("global-saturated", binding)).toBe("The limit on requests per hour is used up by all keys together: the pool's, or that of the connection.");
   expect(reasonLong("model-cap", { ...binding, model: "k2" })).toBe("The key has reached the cap that was set for this model alone: requests per hour with k2.");
   expect(reasonLong("fair-share")).not.toContain("undefined");
 });

@@ -77,7 +77,7 @@ const reasons: Record<Reason, ReasonWords> = {
   },
   "global-saturated": {
     short: "limit used up",
-    long: (b) => `The limit on ${bound(b)} is used up, for everybody in the pool.`,
+    long: (b) => `The limit on ${bound(b)} is used up by all keys together: the pool's, or that of the connection.`,
   },
   "cap-absolute": {
     short: "at its cap",

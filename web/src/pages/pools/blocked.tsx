@@ -1,17 +1,18 @@
 import { href } from "../../app/route";
 import { type BlockedGroup, type BlockedKey, blockedNow, grouped } from "../../model/blocked";
 import { When } from "../../parts/figures";
+import { useCappedModels } from "../../state/models";
 import { useSession } from "../../state/session";
 import { count } from "../../words/amount";
 import { keyName } from "../../words/keys";
-import { reasonLong } from "../../words/terms";
+import { dimensionName, reasonLong } from "../../words/terms";
 import type { Said } from "../../words/verdict";
 import { Answer } from "./answer";
 import { type AnswerProps, notHeard } from "./answers";
 
 /** Who is blocked now, why, and until when. */
 export function WhoIsBlocked({ of, alone, heard }: AnswerProps) {
-  const rows = blockedNow(of, useSession().store.blocks.value);
+  const rows = blockedNow(of, useSession().store.blocks.value, useCappedModels(of));
   const said = heard ? saidOf(rows, alone) : { said: notHeard };
   return (
     <Answer title="Who is blocked now?" {...said} rows={grouped(rows)}>
@@ -39,7 +40,7 @@ function countKeys(rows: readonly BlockedKey[]): string {
 /** How many names a row has: the page of the pool has all. */
 const named = 4;
 
-function BlockedRow({ of: { pool, keys, verdict, binding, spread }, alone }: { of: BlockedGroup; alone: boolean }) {
+function BlockedRow({ of: { pool, keys, verdict, binding, accounts, spread }, alone }: { of: BlockedGroup; alone: boolean }) {
   const more = keys.length - named;
   const stopped = verdict.decision === "block";
   return (
@@ -58,6 +59,7 @@ function BlockedRow({ of: { pool, keys, verdict, binding, spread }, alone }: { o
         </span>
         <span class={stopped ? "bad-text" : "warn-text"}>
           {stopped ? "blocked" : "would be blocked"}
+          {binding?.model !== undefined && ` for ${binding.model}`}
           {verdict.retryAt !== null && (
             <>
               {spread ? ", the first until " : " until "}
@@ -67,7 +69,7 @@ function BlockedRow({ of: { pool, keys, verdict, binding, spread }, alone }: { o
         </span>
       </p>
       <p class="answer-small">
-        {reasonLong(verdict.reason, binding)}
+        {accounts.length > 0 ? `Nothing is left of ${binding ? dimensionName(binding) : "a window"} of ${accounts.join(" and ")}, for all keys together.` : reasonLong(verdict.reason, binding)}
         {!alone && (
           <>
             {" In "}

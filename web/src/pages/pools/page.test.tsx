@@ -26,7 +26,7 @@ const draw = (role?: Role): void =>
 
 const links = (): string[] => [...root.querySelectorAll("a")].map((a) => a.textContent ?? "");
 
-const pool = { id: "team", name: "Team", provider: "kimi", mode: "observe", connectionIds: ["a", "b", "c", "d"], allocations: [{ apiKeyId: "ann" }] } as unknown as Pool;
+const pool = { id: "team", name: "Team", provider: "kimi", mode: "observe", connectionIds: ["a", "b", "c", "d"], allocations: [{ apiKeyId: "ann" }], modelCaps: [] } as unknown as Pool;
 const usage = { poolId: "team", generatedAt: "", asOf: { time: "2026-09-21T14:00:00Z" }, mode: "observe", enforcing: false, dimensions: [], signals: [], keys: [] } as unknown as Usage;
 
 test("without a pool the first is offered", () => {
