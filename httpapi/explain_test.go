@@ -51,7 +51,7 @@ func whole(id string) *explanation.Explanation {
 		Connections: []plans.Connection{{ConnectionID: "k-1", Weight: 100}}, Allocations: []plans.Allocation{{APIKeyID: "alice", Weight: 50 * quota.RatioOne}},
 	}
 	return &explanation.Explanation{
-		Question: asked, Reply: reply, Recorded: &recorded, Differs: []string{"retryAt"},
+		Question: asked, Reply: reply, Recorded: &recorded, Differs: []string{"retryAt"}, Unproved: true,
 		Rules: explanation.Rules{
 			Pool: pool, PoolStamp: plans.Stamp{Revision: 4, UpdatedAt: 1_600_000_000_000, Actor: "ops"}, Enforcing: true,
 			Plans: []plans.PlanView{{ConnectionID: "k-1", Provider: "kimi", Pool: "team"}}, Settings: plans.DefaultSettings(),
