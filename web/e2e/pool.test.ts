@@ -83,7 +83,7 @@ describe("the page of a pool", () => {
     await on.visit("#/settings", {}, async (page) => {
       const line = section(page, "How far the numbers can be trusted");
       await line.getByText("Outside of pools 1 connection, 1 key").waitFor();
-      await line.getByText("Used by no key 41 points of codex-pro").waitFor();
+      await line.getByText("Used by no key 41 points of codex-pro, weekly window").waitFor();
       await line.getByText(/^Oldest reading .* ago$/).waitFor();
       await line.getByText("Let pass unsure none").waitFor();
     });

@@ -72,8 +72,9 @@ describe("readings", () => {
 
   test("that no key caused are told of by the largest", () => {
     expect(plain(byNoKey(of({ unattributed: "0.099999" }, { unattributed: null })))).toEqual(["quiet", "nothing"]);
-    const most = byNoKey(of({ connectionId: "a", unattributed: 3 }, { connectionId: "b", unattributed: "4.25" }, { connectionId: "c", unattributed: 4 }));
-    expect([plain(most), most.poolId]).toEqual([["warn", "4.2 points of b"], "team"]);
+    const most = byNoKey(of({ connectionId: "a", unattributed: 3 }, { connectionId: "b", window: "weekly", unattributed: "4.25" }, { connectionId: "c", unattributed: 4 }));
+    expect([plain(most), most.poolId]).toEqual([["warn", "4.2 points of b, weekly window"], "team"]);
+    expect(plain(byNoKey(of({ connectionId: "a", window: "5h", scope: "opus", unattributed: 3 })))).toEqual(["warn", "3 points of a, 5-hour window of opus"]);
   });
 });
 

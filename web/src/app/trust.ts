@@ -5,6 +5,7 @@ import type { Known as KnownPool } from "../model/blocked";
 import type { Engine } from "../state/store";
 import { amount, count } from "../words/amount";
 import { compare } from "../words/decimal";
+import { windowNoun } from "../words/terms";
 import { clock, duration, instant, relative, second } from "../words/time";
 import type { Said } from "../words/verdict";
 
@@ -102,7 +103,7 @@ const least = 0.1;
 export function byNoKey(all: readonly KnownPool[]): Fact {
   const name = "Used by no key";
   const rows = all
-    .flatMap(({ pool, usage }) => (usage?.signals ?? []).map((s) => ({ poolId: pool.id, of: s.connectionId, points: s.unattributed ?? 0 })))
+    .flatMap(({ pool, usage }) => (usage?.signals ?? []).map((s) => ({ poolId: pool.id, of: `${s.connectionId}, ${windowNoun(s.window)}${s.scope === undefined ? "" : ` of ${s.scope}`}`, points: s.unattributed ?? 0 })))
     .filter((row) => compare(row.points, least) >= 0);
   const most = rows.reduce<(typeof rows)[number] | null>((best, row) => (compare(row.points, best?.points ?? 0) > 0 ? row : best), null);
   return most ? { ...amiss(name, `${amount(most.points, "percent")} of ${most.of}`), poolId: most.poolId } : fine(name, "nothing");

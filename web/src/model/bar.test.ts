@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Amount } from "../api/json";
 import type { KeyUse, UsedDimension } from "../api/types";
-import { bar, hueCount, huesOf, unallocated, unattributed } from "./bar";
+import { bar, givenBack, hueCount, huesOf, unallocated, unattributed } from "./bar";
 
 const key = (apiKeyId: string, consumed: Amount, fairShare: Amount | null, allocation: string | null = apiKeyId): KeyUse => ({
   apiKeyId, allocation, consumed, held: 0, fairShare, deficit: null, borrowing: false, remaining: null, burnRate: { perSecond: 0 },
@@ -29,6 +29,13 @@ describe("bar", () => {
       ["unattributed", "unattributed", "0.680", "0.020", -1],
       ["held", "held", "0.700", "0.050", -1],
     ]);
+  });
+
+  test("ends at the total where a correction has taken more than a key had used", () => {
+    const d = dimension({ consumedTotal: 300, perKey: [key("ann", 400, 500), key("ned", -200, 300)], unlisted: 100 });
+    expect([givenBack(d), givenBack(busy)]).toEqual(["-200", "0"]);
+    expect(brief(bar(d, hues))).toEqual([["ann", "key", "0.000", "0.240", 0], ["others", "others", "0.240", "0.060", -1]]);
+    expect(bar(dimension({ consumedTotal: -100, perKey: [key("ann", 100, 500), key("ned", -200, 300)] }), hues).segments).toEqual([]);
   });
 
   test("shares and marks are on the same scale", () => {

@@ -55,6 +55,19 @@ export function unattributed(d: UsedDimension): string {
   return compare(rest, 0) > 0 ? rest : "0";
 }
 
+/** What corrections have taken from keys beyond what those had used: it is in the total, and no part of a bar can show it. */
+export function givenBack(d: UsedDimension): string {
+  return sum([...listed(d).map((key) => key.consumed), d.unlisted].filter((used) => compare(used, 0) < 0));
+}
+
+/** By how much parts are shorter than what they are of, so that the row ends where the total is. */
+function shrunk(d: UsedDimension): number {
+  const back = roughly(givenBack(d));
+  if (back === 0) return 1;
+  const total = Math.max(roughly(d.consumedTotal), 0);
+  return total / (total - back);
+}
+
 /** Shares are rounded down: what that leaves is less than this part of the limit, and no part that somebody left out. */
 const least = 0.001;
 
@@ -70,7 +83,7 @@ export function bar(d: UsedDimension, hues: ReadonlyMap<string, number>): BarMod
   const used = sum([d.consumedTotal, d.heldTotal]);
   const over = d.limit !== null && compare(used, d.limit) > 0;
   const whole = roughly(d.limit === null || over ? used : d.limit);
-  const row = rowOf(whole);
+  const row = rowOf(whole, shrunk(d));
   for (const key of listed(d)) row.add(key.apiKeyId, "key", key.consumed, hues.get(key.apiKeyId) ?? 0);
   row.add("others", "others", d.unlisted, -1);
   row.add("unattributed", "unattributed", unattributed(d), -1);
@@ -84,13 +97,13 @@ export function bar(d: UsedDimension, hues: ReadonlyMap<string, number>): BarMod
 }
 
 /** Lays segments one behind the other; what is nothing has none, and what is too much is cut off at the end. */
-function rowOf(whole: number) {
+function rowOf(whole: number, scale = 1) {
   const segments: Segment[] = [];
   let from = 0;
   return {
     segments,
     add(id: string, kind: SegmentKind, amount: Amount, hue: number): void {
-      const size = whole > 0 ? Math.min(roughly(amount) / whole, 1 - from) : 0;
+      const size = whole > 0 ? Math.min((scale * roughly(amount)) / whole, 1 - from) : 0;
       if (size <= 0) return;
       segments.push({ id, kind, amount, from, size, hue });
       from += size;

@@ -18,6 +18,7 @@ test("always says of what", () => {
 test.each([
   [1, 3, "33.3 % of its share"], [3, 1, "300 % of its share"], [1, null, "limit not known"], [1, 0, "limit not known"],
   [0, 3, "0 % of its share"], ["0.0001", 3, "under 0.1 % of its share"],
+  [5, 999_999_990_000, "under 0.1 % of its share"], ["0.000000001", "9223372036854775.807", "under 0.1 % of its share"],
 ])("%s of %s", (part, whole, want) => expect(plain(portion(part, whole, "its share"))).toBe(want));
 
 test.each([

@@ -15,10 +15,12 @@ export function percent(value: Amount | null, of: string, unknown = "limit not k
   return value === null ? unknown : `${percentFigure(value)} of ${of}`;
 }
 
+/** So many decimals tell "under 0.1 %" from nothing: the least amount is 10^−9, and no limit reaches 10^19. */
+const telling = 28;
+
 /** part in percent of whole: "40 % of its share"; unknown when there is no whole. */
 export function portion(part: Amount, whole: Amount | null, of: string, unknown = "limit not known"): string {
-  // Five decimals tell "under 0.1 %" from nothing.
-  return percent(whole === null ? null : percentOf(part, whole, 5), of, unknown);
+  return percent(whole === null ? null : percentOf(part, whole, telling), of, unknown);
 }
 
 /** As portion, of the share of a key: "132 % of its share", "a share of nothing", "no share of its own". */

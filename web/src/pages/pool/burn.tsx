@@ -108,7 +108,8 @@ function rateReadings({ parts, total }: Parts, usage: Usage, d: UsedDimension, h
   const text = (values: Part["values"], rate: Amount | undefined): string => {
     if (place !== null) return amount(values[place] ?? 0, unit);
     if (!own) return amount(sum(values), unit);
-    if (rate === undefined) return `${amount(sum(values), unit)} in this hour`;
+    // Above is what the figures are: what is used in an hour stands under no rate.
+    if (rate === undefined) return "no rate is told";
     return compare(rate, 0) === 0 ? "no data" : figure(perMinute(rate), unit);
   };
   return [totalReading(text(total, rateOf(usage, d))), ...parts.map(({ id, values }) => ({ id, name: nameOf(id), hue: hueOf(id, hues), text: text(values, rates.get(id)) }))];

@@ -52,7 +52,7 @@ const charts = (): string[][] => [...root.querySelectorAll(".chart")].map((chart
 
 test("rates are the engine's, by the minute", async () => {
   await draw(dimension({}));
-  expect(charts()[0]).toEqual(["Moving average now, requests per minute", "All together6", "total12", "Keys without a share of their own6 requests in this hour"]);
+  expect(charts()[0]).toEqual(["Moving average now, requests per minute", "All together6", "total12", "Keys without a share of their ownno rate is told"]);
   expect(text(root.querySelector(".burn-said"))).toContain("Now 6 requests per minute. If everybody goes on like this, it is used up in 11 min 40 s");
   expect(charts()[1]?.slice(1)).toEqual(["Used now30 requests", "Then, when it is used up100 requests", "The limit100 requests"]);
 });

@@ -1,12 +1,12 @@
 import type { UsedDimension } from "../../api/types";
-import { bar, type Mark, type Segment, unallocated, unattributed } from "../../model/bar";
+import { bar, givenBack, type Mark, type Segment, unallocated, unattributed } from "../../model/bar";
 import { projection } from "../../model/lasting";
 import { Bar } from "../../parts/bar";
 import { Amount, Percent, When } from "../../parts/figures";
 import { useSession } from "../../state/session";
 import { Glyph } from "./legend";
 import { amount } from "../../words/amount";
-import { compare, percentOf } from "../../words/decimal";
+import { compare, minus, percentOf } from "../../words/decimal";
 import { rollingWords } from "../../words/outcome";
 import { dimensionTitle } from "../../words/terms";
 
@@ -72,6 +72,7 @@ export function DimensionUse({ dimension: d, hues, at }: Props) {
 function Marks({ d }: { d: UsedDimension }) {
   const rest = unattributed(d);
   const nobodys = unallocated(d);
+  const back = givenBack(d);
   // Parts of keys are cut off below a millionth of a point: what that leaves is nobody's, and nobody's concern.
   const worth = compare(percentOf(rest, d.consumedTotal, 1) ?? 0, 0) > 0;
   return (
@@ -81,6 +82,7 @@ function Marks({ d }: { d: UsedDimension }) {
           <Glyph of="threshold" /> shares count from {amount(d.strictAt, d.unit)}
         </li>
       )}
+      {compare(back, 0) < 0 && <li>{amount(minus(0, back), d.unit)} given back by corrections, so the parts of keys are drawn shorter</li>}
       {worth && (
         <li>
           <Glyph of="unattributed" /> {amount(rest, d.unit)} used by no key
