@@ -47,7 +47,7 @@ export function Allocations({ pool, usage, dimension: d, hues }: CountedProps) {
     ...(d.unit === "percent" ? [] : [rateColumn(d.unit)]),
     { id: "policy", title: "Policy", cell: (row) => (row.rule ? <span title={policyMeaning(row.rule.policy)}>{row.rule.policy}</span> : "none") },
     { id: "cap", title: "Cap", cell: (row) => capWords(pool, row.rule?.apiKeyId ?? row.apiKeyId).join("; ") || "none" },
-    { id: "now", title: "Now", cell: (row) => <span class={`now-cell ${said(row)?.tone ?? "quiet"}-text`}>{said(row)?.text ?? "not known"}</span> },
+    { id: "now", title: "Now", cell: (row) => <span class={`${said(row)?.tone ?? "quiet"}-text`}>{said(row)?.text ?? "not known"}</span> },
   ];
   return (
     <Section title="Allocations" lead={`Who has which share of ${dimensionName(d)}, and how much of it. All figures are ${unitTitle(d.unit)}.`}>
