@@ -216,19 +216,25 @@ func TestNothingThatIsRecordedOtherwiseIsMissed(t *testing.T) {
 func TestBlocksThatShareARowAreDerivedEach(t *testing.T) {
 	c := newTown(t)
 	c.live(60)
-	var shared questions.Record
-	for _, row := range c.recorded() {
-		if row.Count > 1 && !row.Local {
-			shared = row
-		}
+	list := c.recorded()
+	at := slices.IndexFunc(list, func(row questions.Record) bool {
+		return !row.Reply.Allow && row.Index == questions.FromView && !row.Local && row.Reply.Degraded == nil && row.PoolID != ""
+	})
+	if at < 0 {
+		t.Fatal("nothing was blocked")
 	}
+	shared := list[at]
+	shared.Count, shared.Others = 1, nil
+	again := shared.First()
+	again.DecisionID = "again-1" // the same question at the same place
+	shared.Join(again)
 	old := shared
 	shared.Count += 7
 	n := uint64(len(shared.Others))
 	old.Others = []questions.Answered{{DecisionID: "p-1", Index: questions.FromView}}
 	old.Count = 2
-	v, list := c.verify(replay.VerifyOptions{Rows: given{shared, old}})
-	show(t, list)
+	v, found := c.verify(replay.VerifyOptions{Rows: given{shared, old}})
+	show(t, found)
 	if want := (replay.RowCounts{Rows: 2, Answers: n + 10, Same: n + 2, Counted: 8}); v.Rows != want {
 		t.Errorf("counted %+v, want %+v", v.Rows, want)
 	}
