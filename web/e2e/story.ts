@@ -40,7 +40,7 @@ const pools = [
   },
 ];
 
-const openaiPlan = { dimensions: [{ unit: "usd", window: "daily", limit: 60 }, { unit: "tokens", window: "daily", limit: 12_000_000 }] };
+const openaiPlan = { dimensions: [{ unit: "usd", window: "daily", limit: 60 }, { unit: "tokens", window: "daily", limit: 11_000_000 }] };
 
 interface Event {
   readonly type: "quota.consumption" | "quota.saturation";
