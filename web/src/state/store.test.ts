@@ -20,11 +20,11 @@ describe("usage", () => {
     expect(drawn).toEqual(["a -", "b -", "a 2026-09-21T14:00:00.000Z"]);
   });
 
-  test("that is older than what is known is left", () => {
+  test("of an engine whose clock was set back is the newest all the same", () => {
     const store = new Store();
     store.setUsage(usage("a", "2026-09-21T14:00:01.000Z"));
-    store.setUsage(usage("a", "2026-09-21T14:00:00.000Z"));
-    expect(store.usage("a").value?.generatedAt).toBe("2026-09-21T14:00:01.000Z");
+    store.setUsage(usage("a", "2026-09-21T13:00:00.000Z"));
+    expect(store.usage("a").value?.generatedAt).toBe("2026-09-21T13:00:00.000Z");
   });
 
   test("goes with its pool, and comes with a new one of that id", () => {
@@ -90,6 +90,16 @@ describe("what the stream tells", () => {
     expect(store.take([event("gap", { event: "decision", message: "rows are missing" })])).toBe(false);
     expect(store.missed.value).toBe("rows are missing");
     expect(store.take([event("gap", { event: "config", message: "m" })])).toBe(true);
+  });
+
+  test("behind a gap the changes of another log are new, whatever their numbers", () => {
+    const store = new Store();
+    const change = (id: string) => event("config", { seq: 7, time: "t", kind: "pool", id, change: "put" });
+    store.take([change("old"), event("gap", { event: "decision", message: "m" })]);
+    expect(store.changes.value).toHaveLength(1); // no change is missing
+    expect(store.take([event("gap", { event: "config", message: "m" })])).toBe(true);
+    expect(store.take([change("new")])).toBe(true);
+    expect(store.changes.value.map((known) => known.id)).toEqual(["new"]);
   });
 
   test("an engine that catches up asks for the pools once", () => {

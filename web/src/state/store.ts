@@ -73,12 +73,13 @@ export class Store {
     });
   }
 
-  /** Takes the usage of a pool, unless it knows a newer one. */
+  /**
+   * Takes the usage of a pool. The last that came is the newest: neither the
+   * engine's clock nor its log may go on where it was when it begins again, so
+   * to compare them would hold on to numbers for ever.
+   */
   setUsage(usage: Usage): void {
-    const known = this.usageSignal(usage.poolId);
-    const before = known.peek();
-    if (before && before.generatedAt > usage.generatedAt) return;
-    known.value = usage;
+    this.usageSignal(usage.poolId).value = usage;
     this.sawClock(Date.parse(usage.generatedAt));
   }
 
@@ -153,8 +154,10 @@ export class Store {
     return change.rejected === undefined;
   }
 
+  /** Behind a gap of changes there may be another log, whose messages have the numbers of those that are known. */
   private takeGap(gap: { event: string; message: string }): boolean {
     if (gap.event === "decision") this.missed.value = gap.message;
+    if (gap.event === "config") this.changes.value = [];
     return gap.event === "config";
   }
 }
