@@ -25,6 +25,11 @@ type Answer = "stream" | (() => Response) | Error;
 
 /** A page before an engine whose answers the test gives, and what became of it in words. */
 function page(...answers: Answer[]) {
+  return pageThatAsks(() => Promise.resolve(), ...answers);
+}
+
+/** The same, where asking takes as long as the test says. */
+function pageThatAsks(ask: () => Promise<void>, ...answers: Answer[]) {
   const told: string[] = [];
   const ids: string[] = [];
   const streams: Stream[] = [];
@@ -41,7 +46,10 @@ function page(...answers: Answer[]) {
     link: (link) => void told.push(link.kind),
     heard: () => undefined,
     events: (events) => void told.push(events.map((event) => `${event.event} ${event.data}`).join(", ")),
-    poll: () => Promise.resolve(void told.push("asks")),
+    poll: () => {
+      told.push("asks");
+      return ask();
+    },
   }, () => 0);
   return { connection, told, ids, streams };
 }
@@ -118,6 +126,36 @@ describe("without a stream", () => {
     await pass(timing.patience + 2 * timing.pollEvery);
     expect(told).toEqual(["connecting", "polling", "asks", "polling", "asks", "polling", "asks"]);
     expect(ids).toHaveLength(7); // at 0, 1, 3, 7, 15, 31 and 61 seconds
+    connection.stop();
+  });
+
+  test("it does not ask again before the last answer has come", async () => {
+    const done: (() => void)[] = [];
+    const { connection, told } = pageThatAsks(() => new Promise((resolve) => done.push(resolve)));
+    const asks = (): number => told.filter((word) => word === "asks").length;
+    connection.start();
+    await pass(timing.patience + 3 * timing.pollEvery);
+    expect(asks()).toBe(1);
+    done[0]?.();
+    await pass(0);
+    expect(asks()).toBe(2);
+    connection.stop();
+    done[1]?.();
+    await pass(3 * timing.pollEvery);
+    expect(asks()).toBe(2); // and who has stopped does not go on with it
+  });
+
+  test("a stream that begins while it asks ends the asking", async () => {
+    const done: (() => void)[] = [];
+    const down = new Error("down");
+    const { connection, told, streams } = pageThatAsks(() => new Promise((resolve) => done.push(resolve)), down, down, down, "stream");
+    connection.start();
+    await pass(7_000);
+    streams[0]?.send(event(1));
+    await pass(0);
+    done[0]?.();
+    await pass(timing.silence - 1);
+    expect(told).toEqual(["connecting", "polling", "asks", "live", "state 1"]);
     connection.stop();
   });
 

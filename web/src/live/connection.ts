@@ -70,7 +70,7 @@ export class Connection {
   stop(): void {
     this.running?.abort();
     this.running = null;
-    clearTimeout(this.polling);
+    this.endPolling();
     clearTimeout(this.hiding);
   }
 
@@ -157,7 +157,7 @@ export class Connection {
   }
 
   private nowLive(): true {
-    clearTimeout(this.polling);
+    this.endPolling();
     this.sink.link({ kind: "live" });
     return true;
   }
@@ -167,12 +167,24 @@ export class Connection {
     this.pollAfter(timing.patience);
   }
 
+  /** Asks, and again so many seconds later, but not before the last answer: many pools may take long. */
+  private async poll(): Promise<void> {
+    const mine = this.polling;
+    const began = performance.now();
+    await this.sink.poll();
+    if (this.polling === mine) this.pollAfter(Math.max(0, timing.pollEvery - (performance.now() - began)));
+  }
+
+  private endPolling(): void {
+    clearTimeout(this.polling);
+    this.polling = undefined;
+  }
+
   private pollAfter(ms: number): void {
     clearTimeout(this.polling);
     this.polling = setTimeout(() => {
       this.sink.link({ kind: "polling", why: this.why });
-      void this.sink.poll();
-      this.pollAfter(timing.pollEvery);
+      void this.poll();
     }, ms);
   }
 }

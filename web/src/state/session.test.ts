@@ -50,6 +50,59 @@ test("without a stream all is asked for", async () => {
   session.connection.stop();
 });
 
+/** An engine without a stream and with some pools, whose usage is answered as the test says. */
+function polled(ids: string[], usage: (id: string) => Promise<Response>) {
+  let stream = (): Response => new Response("", { status: 502 });
+  const session = newSession((url) => {
+    if (url.includes("/stream")) return Promise.resolve(stream());
+    const id = /pools\/(.*)\/usage/.exec(url)?.[1];
+    if (id !== undefined) return usage(id);
+    return Promise.resolve(Response.json(url.includes("/state") ? { appliedSeq: 1, lastSeq: 1, lagMs: 0, counts } : { pools: ids.map((one) => ({ id: one })), total: ids.length }));
+  });
+  return { session, setStream: (answer: () => Response) => void (stream = answer) };
+}
+
+const used = (poolId: string, generatedAt: string): Response => Response.json({ usage: { poolId, generatedAt } });
+
+test("one pool that cannot be asked about keeps no other from being known", async () => {
+  const { session } = polled(["a", "..", "b"], (id) => Promise.resolve(id.includes(".") || id.includes("%") ? new Response("", { status: 404 }) : used(id, "t")));
+  session.connection.start();
+  await vi.advanceTimersByTimeAsync(timing.patience);
+  expect(["a", "..", "b"].map((id) => session.store.usage(id).value?.generatedAt)).toEqual(["t", undefined, "t"]);
+  session.connection.stop();
+});
+
+test("many pools are asked about a few at a time, and each answer is a sign of life", async () => {
+  let [now, most] = [0, 0];
+  const { session } = polled(Array.from({ length: 300 }, (_, i) => `p${i}`), async (id) => {
+    most = Math.max(most, ++now);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    now--;
+    return used(id, new Date().toISOString());
+  });
+  session.connection.start();
+  await vi.advanceTimersByTimeAsync(timing.patience + 60_000);
+  expect(most).toBe(4);
+  expect(Date.now() - (session.store.heardAt.value ?? 0)).toBeLessThan(2_000);
+  expect(session.store.usage("p299").value).toBeNull();
+  await vi.advanceTimersByTimeAsync(16_000);
+  expect(session.store.usage("p299").value).not.toBeNull();
+  session.connection.stop();
+});
+
+test("what was asked before a stream began does not overtake it", async () => {
+  let answer = (): void => undefined;
+  const { session, setStream } = polled(["a"], () => new Promise((resolve) => (answer = () => resolve(used("a", "asked")))));
+  session.connection.start();
+  await vi.advanceTimersByTimeAsync(timing.patience);
+  setStream(() => told('event: usage\nid: 1.a.0\ndata: {"usage":{"poolId":"a","generatedAt":"told"}}\n\n'));
+  await vi.advanceTimersByTimeAsync(timing.patience);
+  answer();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(session.store.usage("a").value?.generatedAt).toBe("told");
+  session.connection.stop();
+});
+
 test("an engine that is not ready is asked again", async () => {
   const { session, setPools, asked } = engine(() => told(change(1)));
   setPools(() => Response.json({ error: { code: "not-ready", message: "the state is read", type: "t" } }, { status: 503 }));

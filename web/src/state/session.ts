@@ -36,6 +36,21 @@ const asleep = 500;
 /** How soon pools are asked for again that could not be read. */
 const again = 2_000;
 
+/** How many pools are asked about at a time: as many as a browser would ask at once, less some for who looks at a page. */
+const abreast = 4;
+
+/** How long an answer is waited for where all is asked for, in milliseconds: one that never comes must not end the asking. */
+const patience = 30_000;
+
+/** Does something with each of a list, a few at a time. */
+async function each<T>(list: readonly T[], abreast: number, work: (one: T) => Promise<void>): Promise<void> {
+  const left = [...list];
+  const lane = async (): Promise<void> => {
+    for (let one = left.shift(); one !== undefined; one = left.shift()) await work(one);
+  };
+  await Promise.all(Array.from({ length: abreast }, lane));
+}
+
 /** reload begins the page anew. */
 export function newSession(fetch: Fetch, reload: () => void = () => undefined): Session {
   const asking: Fetch = async (url, init) => {
@@ -49,11 +64,11 @@ export function newSession(fetch: Fetch, reload: () => void = () => undefined): 
   let timer: ReturnType<typeof setTimeout> | undefined;
   let asked = 0;
 
-  const refresh = async (): Promise<void> => {
+  const refresh = async (from = api): Promise<void> => {
     clearTimeout(timer);
     const mine = ++asked;
     try {
-      const list = await api.pools.list();
+      const list = await from.pools.list();
       if (mine === asked) store.setPools(list); // a later answer may have overtaken this one
     } catch (error) {
       store.trouble.value = error instanceof ApiError ? error : unreachable();
@@ -64,12 +79,20 @@ export function newSession(fetch: Fetch, reload: () => void = () => undefined): 
     clearTimeout(timer);
     timer = setTimeout(() => void refresh(), ms);
   };
+  let round = 0;
   const poll = async (): Promise<void> => {
-    await refresh();
+    const mine = ++round;
+    const polled = newApi((url, init) => asking(url, { ...init, signal: AbortSignal.timeout(patience) }));
+    await refresh(polled);
     if (store.trouble.peek()) return;
-    store.setState(await api.log.state());
-    for (const pool of store.pools.peek() ?? []) store.setUsage(await api.pools.usage(pool.id));
+    store.setState(await polled.log.state());
     store.heard();
+    await each(store.pools.peek() ?? [], abreast, async ({ id }) => {
+      const usage = await polled.pools.usage(id).catch(() => null); // of one pool there may be none, of the others there is
+      if (!usage || mine !== round) return; // a stream has begun, and what it told is newer
+      store.setUsage(usage);
+      store.heard();
+    });
   };
   const waiting: StreamEvent[] = [];
   let taking = false;
@@ -82,7 +105,10 @@ export function newSession(fetch: Fetch, reload: () => void = () => undefined): 
   const connection = new Connection(asking, {
     link(link) {
       store.link.value = link;
-      if (link.kind === "live") soon(0);
+      if (link.kind === "live") {
+        round++;
+        soon(0);
+      }
       // The engine did not answer when it was asked first.
       if (link.kind === "live" && who.identity.peek() && !who.role) void who.ask();
     },
@@ -97,7 +123,7 @@ export function newSession(fetch: Fetch, reload: () => void = () => undefined): 
   const seen = (visible: boolean): void => {
     if (!who.needsToken && may(who.role, "see")) connection.seen(visible);
   };
-  return { api, store, connection, who, refresh, seen };
+  return { api, store, connection, who, refresh: () => refresh(), seen };
 }
 
 const Context = createContext<Session | null>(null);
