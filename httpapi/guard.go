@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/quotashare/quotashare/tokens"
@@ -72,7 +73,7 @@ func (g *guard) identify(r *http.Request) (*caller, *fault) {
 	}
 	token, sent := bearer(r.Header["Authorization"])
 	cookie := false
-	if len(r.Header["Authorization"]) == 0 {
+	if !sent && !bears(r.Header["Authorization"]) {
 		if token, cookie = sessionToken(r); cookie {
 			if f := checkPage(r); f != nil {
 				return nil, f
@@ -90,6 +91,15 @@ func (g *guard) identify(r *http.Request) (*caller, *fault) {
 		return nil, unauthorized("the session has ended: its token " + problem)
 	}
 	return nil, unauthorized("authorization: the token " + problem)
+}
+
+// bears says whether a header means to have a token for us, well formed or not. What a
+// browser adds for a proxy in front of us is no reason to forget its session.
+func bears(authorization []string) bool {
+	return slices.ContainsFunc(authorization, func(value string) bool {
+		scheme, _, _ := strings.Cut(value, " ")
+		return strings.EqualFold(scheme, "bearer")
+	})
 }
 
 // tokenGone ends what goes on for long.

@@ -3,8 +3,10 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/quotashare/quotashare/plans"
+	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/wire"
 )
 
@@ -44,7 +46,7 @@ func parseImport(items []wire.Value) (docs []*plans.Pool, all wire.Faults) {
 	}
 	ids, owners := map[string]int{}, map[string]int{}
 	for i, item := range items {
-		p, faults := plans.ParsePool("", item)
+		p, faults := plans.ParsePool("", withRoundWeights(item))
 		if p != nil {
 			dress(p)
 			faults = append(faults, betweenPools(i, p, ids, owners)...)
@@ -55,6 +57,35 @@ func parseImport(items []wire.Value) (docs []*plans.Pool, all wire.Faults) {
 		docs = append(docs, p)
 	}
 	return docs, all
+}
+
+// withRoundWeights rounds the weights of a document to as many decimals as weights have.
+// The system that it comes from has floats, and a third is 33.333333333333336 there; who
+// writes a pool by hand is told instead.
+func withRoundWeights(pool wire.Value) wire.Value {
+	return mapped(pool, "allocations", func(list wire.Value) wire.Value {
+		list.Items = slices.Clone(list.Items)
+		for i, item := range list.Items {
+			list.Items[i] = mapped(item, "weight", func(weight wire.Value) wire.Value {
+				if v, _, err := quota.ParseFixed(weight.Text, quota.RatioDigits); weight.Kind == wire.Number && err == nil {
+					weight.Text = quota.Ratio(v).String()
+				}
+				return weight
+			})
+		}
+		return list
+	})
+}
+
+// mapped returns a copy of an object with another value in a field, if it has that.
+func mapped(o wire.Value, name string, change func(wire.Value) wire.Value) wire.Value {
+	o.Fields = slices.Clone(o.Fields)
+	for i, f := range o.Fields {
+		if f.Name == name {
+			o.Fields[i].Value = change(f.Value)
+		}
+	}
+	return o
 }
 
 // betweenPools finds what an earlier pool of the array has taken.

@@ -63,7 +63,6 @@ type api struct {
 	engine     Engine
 	publisher  Publisher
 	guard      *guard
-	attempts   *attempts
 	log        *slog.Logger
 	metrics    *metrics
 	streams    streams
@@ -93,7 +92,7 @@ func New(c Config) (http.Handler, error) {
 	}
 	a := &api{
 		feed:     f,
-		document: document, engine: c.Engine, publisher: c.Publisher, guard: newGuard(&c), attempts: newAttempts(time.Now), log: c.Log, metrics: m,
+		document: document, engine: c.Engine, publisher: c.Publisher, guard: newGuard(&c), log: c.Log, metrics: m,
 		mux: http.NewServeMux(), pages: c.Pages, spoolDir: c.SpoolDir,
 		streamIdle: streamIdle, atOnce: answerAtOnce, stateWait: stateWait,
 	}

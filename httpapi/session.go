@@ -2,10 +2,8 @@ package httpapi
 
 import (
 	"encoding/base64"
-	"math"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -69,13 +67,8 @@ func (a *api) beginSession(w http.ResponseWriter, r *http.Request) error {
 		a.writeSession(w, everybody)
 		return nil
 	}
-	from := originOf(r)
-	if wait := a.attempts.wait(from); wait > 0 {
-		return tooManyAttempts(wait)
-	}
 	who, problem := a.guard.whose(token)
 	if problem != "" {
-		a.attempts.wrong(from)
 		return unauthorized("token " + problem)
 	}
 	http.SetCookie(w, cookie(r, token, who.sessionAge(time.Now())))
@@ -119,14 +112,6 @@ func readToken(r *http.Request) (string, error) {
 		return "", invalidFields(faults)
 	}
 	return token, nil
-}
-
-func tooManyAttempts(wait time.Duration) *fault {
-	seconds := int(math.Ceil(wait.Seconds()))
-	return &fault{
-		status: http.StatusTooManyRequests, kind: "rate_limit_error", code: "too-many-attempts",
-		message: "token: too many wrong ones came from this address: try again in " + strconv.Itoa(seconds) + " s", retrySeconds: seconds,
-	}
 }
 
 // writeSession answers with who the caller is.

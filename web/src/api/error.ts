@@ -5,7 +5,7 @@ export type ErrorCode =
   | "undecodable" | "invalid" | "at-too-old" | "unauthorized" | "host-not-allowed" | "origin-not-allowed"
   | "role-not-allowed" | "key-not-allowed" | "not-found" | "method-not-allowed" | "timeout" | "conflict" | "lost-race" | "too-large" | "too-many"
   | "unsupported-media-type" | "internal" | "not-ready" | "unavailable" | "min-seq" | "stopping"
-  | "too-many-streams" | "busy" | "too-many-attempts" | "unreachable" | "unreadable";
+  | "too-many-streams" | "busy" | "unreachable" | "unreadable";
 
 /** Why a call had no result. `message` is the engine's own and is shown as it is. */
 export class ApiError extends Error {

@@ -14,7 +14,7 @@ test("what the engine says of a token stands beside it, and the token stays to b
   expect(on.text()).toContain("token has expired");
   expect(on.control("Token").getAttribute("aria-invalid")).toBe("true");
   expect(on.control("Token").value).toBe("  qt-old ");
-  on.answer(() => refused(429, "too-many-attempts", "token: too many wrong ones came from this address: try again in 6 s"));
+  on.answer(() => refused(429, "busy", "token: try again in 6 s"));
   await on.press("Log in");
   expect(on.text()).toContain("try again in 6 s");
   expect(on.text()).not.toContain("token has expired");
