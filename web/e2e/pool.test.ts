@@ -76,6 +76,14 @@ describe("the page of a pool", () => {
       await on.engine.post("/api/quota/events", { apiKeyId: "ann", connectionId: "fresh-1", cost: { requests: 1 } });
       await steps.getByText("Events are seen done").waitFor();
       expect(await steps.getByText("The pool enforces still to come").count()).toBe(1);
+      await steps.getByText("Decisions are asked for still to come").waitFor();
+      await on.engine.post("/api/quota/decide", { apiKeyId: "ann", connectionId: "fresh-1", reserve: true, estimate: { requests: 1 }, requestId: "first" });
+      await steps.getByText("Decisions are asked for done").waitFor();
+      await steps.getByText("Readings are seen not needed").waitFor();
+      await on.engine.post("/api/quota/events", { type: "quota.saturation", connectionId: "fresh-1", readings: [{ window: "5h", usedPercent: 2, resetAt: new Date(Date.now() + 3_600_000).toISOString() }] });
+      await steps.getByText("Readings are seen done").waitFor();
+      await on.engine.send("PATCH", "/api/quota/pools/fresh", { mode: "enforce" });
+      await steps.waitFor({ state: "detached" });
     }));
 
   test("the line above every page tells what no pool knows of", async () => {

@@ -25,6 +25,9 @@ describe("the pools page", () => {
       await on.engine.post("/api/quota/events", { apiKeyId: "nina-laptop", connectionId: "kimi-berlin", cost: { requests: 300 } });
       await card.getByText("2,271 of 3,000").waitFor();
       expect((await width()) / before).toBeCloseTo(1122 / 822, 1);
+      await on.engine.publish("quota.consumption", { apiKeyId: "nina-laptop", connectionId: "kimi-berlin", cost: { requests: 200 } });
+      await card.getByText("2,471 of 3,000").waitFor();
+      expect((await width()) / before).toBeCloseTo(1322 / 822, 1);
     }));
 
   test.each([
