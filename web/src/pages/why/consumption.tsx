@@ -2,6 +2,7 @@ import type { ExplainedEvent, ExplainedLine, Explanation } from "../../api/answe
 import type { Unit } from "../../api/types";
 import { allocationOf, counted, unexplained } from "../../model/arithmetic";
 import { bucketsOf } from "../../model/buckets";
+import { type Rest, restOf } from "../../model/rest";
 import { Button } from "../../parts/button";
 import { When } from "../../parts/figures";
 import { Notice } from "../../parts/notice";
@@ -84,6 +85,23 @@ function costOf(event: ExplainedEvent, unit: Unit) {
   return unit === "percent" && compare(event.cost, 0) === 0 ? <span class="faint nowrap">not said</span> : exactly(event.cost, unit);
 }
 
+/** Two short texts in one column, so that all columns have room. */
+function Two({ first, second, title }: { first: string; second: string; title?: string }) {
+  return (
+    <span class="break">
+      {first}
+      <span class="why-second" title={title}>
+        {second}
+      </span>
+    </span>
+  );
+}
+
+function What(event: ExplainedEvent) {
+  const what = event.type === "quota.adjustment" ? `correction: ${event.reason ?? ""}` : "usage";
+  return <Two first={what} second={`${event.seq}, ${event.index}`} title={event.id} />;
+}
+
 function columns({ unit }: ExplainedLine): readonly Column<ExplainedEvent>[] {
   return [
     { id: "time", title: "Time", cell: (event) => <When at={event.time} as="clock" /> },
@@ -92,22 +110,26 @@ function columns({ unit }: ExplainedLine): readonly Column<ExplainedEvent>[] {
     { id: "weight", title: "Counts", right: true, compare: (a, b) => compare(a.weight, b.weight), cell: (event) => exactly(event.weight, unit) },
     { id: "key", title: "Key", cell: (event) => <span class="break">{event.apiKeyId}</span> },
     { id: "connection", title: "Connection", cell: (event) => <span class="break">{event.connectionId}</span> },
-    { id: "model", title: "Model", cell: (event) => event.model ?? <span class="faint nowrap">not said</span> },
-    { id: "request", title: "Request", cell: (event) => <span class="break">{event.requestId ?? <span class="faint nowrap">not said</span>}</span> },
-    { id: "what", title: "What", cell: (event) => (event.type === "quota.adjustment" ? `correction: ${event.reason ?? ""}` : "usage") },
-    { id: "place", title: "Place in the log", right: true, cell: (event) => <span title={event.id}>{`${event.seq}, ${event.index}`}</span> },
+    { id: "model", title: "Model, request", cell: (event) => <Two first={event.model ?? "model not said"} second={event.requestId ?? "request not said"} /> },
+    { id: "what", title: "What, where", cell: What },
   ];
 }
 
 /** So many keys are one list, as a sum is written; more stand in columns. */
 const few = 12;
 
+/** Whose the rest may be. */
+const restWords: Record<Rest["whose"], string> = {
+  nobodys: "no key: more than was sent, and what is rounded off",
+  unlisted: "keys that are not listed",
+  both: "keys that are not listed, and no key",
+};
+
 /** What everybody used of the same, the most first, and what that is together. */
 function ByKey({ of: line, e }: { of: ExplainedLine; e: Explanation }) {
   if (line.keys.length === 0) return null;
   const d = line.model === undefined ? e.reply.dimensions?.find(({ unit, window }) => unit === line.unit && window === line.window) : undefined;
-  // Of several connections only what the serving one says is known here.
-  const nobodys = e.rules.plans.length === 1 ? d?.unattributed : undefined;
+  const rest = d && restOf(line, d.consumedTotal);
   return (
     <>
       <h4 class="by-key-title">Who used how much, the most first</h4>
@@ -118,10 +140,10 @@ function ByKey({ of: line, e }: { of: ExplainedLine; e: Explanation }) {
             <dd>{exactAmount(key.consumed, line.unit)}</dd>
           </div>
         ))}
-        {nobodys !== undefined && compare(nobodys, 0) > 0 && (
+        {rest && (
           <div>
-            <dt class="soft">no key: more than was sent, and what is rounded off</dt>
-            <dd>{exactAmount(nobodys, line.unit)}</dd>
+            <dt class="soft">{restWords[rest.whose]}</dt>
+            <dd>{exactAmount(rest.amount, line.unit)}</dd>
           </div>
         )}
         {d && (

@@ -117,6 +117,13 @@ test("a question without an instant is about now, and says what would be", async
   expect(text()).toContain("ann would be blocked on kimi-1");
 });
 
+test("now is that of the engine, not of the browser", async () => {
+  vi.setSystemTime("2026-09-21T20:00:00Z");
+  session = newSession((url) => Promise.resolve(Response.json(answer(new URL(url, "http://engine")), { headers: { Date: "Mon, 21 Sep 2026 15:00:00 GMT" } })));
+  await draw({ key: "ann", connection: "kimi-1" });
+  expect(explains()).toEqual(["?apiKeyId=ann&connectionId=kimi-1&at=2026-09-21T15:00:00.000Z&top=10"]);
+});
+
 test("a recorded decision fills the form, and is said to be what was answered", async () => {
   await draw({ decision: "d-1" });
   expect(text()).toContain("ann was blocked on kimi-1");
@@ -168,19 +175,16 @@ test("of a request that let a connection be chosen all are told, and what stands
   ]);
 });
 
-test("points that no key caused are told of the one connection whose provider counted them", async () => {
+test("points that no key caused are told, so that those of all sum up", async () => {
   const d = explained.reply.dimensions![1]!;
-  const of = (plans: number) => ({
-    ...explained, rules: { ...explained.rules, plans: Array.from({ length: plans }, (_, i) => ({ connectionId: `c-${i}`, provider: "x", poolId: "team", dimensions: [], source: "none", revision: 0, warnings: [] })) },
-    reply: { ...explained.reply, dimensions: [{ ...d, unattributed: 41.5 }] },
-  });
-  for (const [plans, told] of [[1, true], [2, false]] as const) {
-    act(() => render(null, root));
-    session = newSession((url) => Promise.resolve(Response.json(url.includes("/explain") ? of(plans) : answer(new URL(url, "http://engine")))));
-    await draw({ key: "ann", connection: "kimi-1" });
-    await settle(60_000);
-    expect(text().includes("no key: more than was sent, and what is rounded off41.5 requests")).toBe(told);
-  }
+  const line = { ...explained.consumption[0]!, unit: "percent", window: "5h", keys: [{ apiKeyId: "ann", consumed: "132.5" }, { apiKeyId: "bob", consumed: "18.333333" }] } as const;
+  const plans = ["c-1", "c-2"].map((connectionId) => ({ connectionId, provider: "x", poolId: "team", dimensions: [], source: "none", revision: 0, warnings: [] }));
+  // unattributed is what the provider of the serving connection says, and not of both.
+  const of = { ...explained, rules: { ...explained.rules, plans }, consumption: [line], reply: { ...explained.reply, dimensions: [{ ...d, unit: "percent", window: "5h", consumedTotal: "165.833333", unattributed: 7 }] } };
+  session = newSession((url) => Promise.resolve(Response.json(url.includes("/explain") ? of : answer(new URL(url, "http://engine")))));
+  await draw({ key: "ann", connection: "kimi-1" });
+  await settle(60_000);
+  expect(text()).toContain("ann132.5 pointsbob18.333333 pointsno key: more than was sent, and what is rounded off15 pointsall together165.833333 points");
 });
 
 test("the slider asks when it rests, once", async () => {
