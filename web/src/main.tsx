@@ -18,7 +18,7 @@ followAddress();
 const session = newSession((url, init) => fetch(url, init), () => location.reload());
 const look = (): void => session.seen(document.visibilityState === "visible");
 document.addEventListener("visibilitychange", look);
-setInterval(() => session.store.tick(), 1000);
+setInterval(() => session.tick(), 1000);
 
 // Only where the address is trusted can pages of one browser wait for each other; the engine takes one list in any case.
 const alone: Alone = (work) => ("locks" in navigator ? navigator.locks.request(legacyPlace, work) : work());

@@ -65,7 +65,7 @@ function polled(ids: string[], usage: (id: string) => Promise<Response>) {
 const used = (poolId: string, generatedAt: string): Response => Response.json({ usage: { poolId, generatedAt } });
 
 test("one pool that cannot be asked about keeps no other from being known", async () => {
-  const { session } = polled(["a", "..", "b"], (id) => Promise.resolve(id.includes(".") || id.includes("%") ? new Response("", { status: 404 }) : used(id, "t")));
+  const { session } = polled(["a", "..", "x", "y", "z", "b"], (id) => Promise.resolve(["a", "b"].includes(id) ? used(id, "t") : new Response("", { status: 404 })));
   session.connection.start();
   await vi.advanceTimersByTimeAsync(timing.patience);
   expect(["a", "..", "b"].map((id) => session.store.usage(id).value?.generatedAt)).toEqual(["t", undefined, "t"]);
@@ -166,4 +166,23 @@ test("an answer that was overtaken by a later one is left", async () => {
   late[0]?.("old");
   await both[0];
   expect(session.store.pools.value?.map((pool) => pool.id)).toEqual(["new"]);
+});
+
+test("what the head of an answer tells is the time before anything else is known", async () => {
+  vi.setSystemTime("2026-09-21T12:00:00.000Z");
+  const session = newSession(() => Promise.resolve(Response.json({}, { headers: { Date: "Mon, 21 Sep 2026 07:00:00 GMT" } })));
+  await session.who.ask();
+  expect(new Date(session.store.now.value).toISOString()).toBe("2026-09-21T07:00:00.000Z");
+});
+
+test("a browser whose clock is set asks the engine for its own", async () => {
+  let head = "Mon, 21 Sep 2026 07:00:00 GMT";
+  vi.setSystemTime("2026-09-21T12:00:00.000Z");
+  const session = newSession(() => Promise.resolve(Response.json({}, { headers: { Date: head } })));
+  await session.who.ask();
+  vi.setSystemTime("2026-09-21T09:00:00.000Z"); // nearer, and still not right
+  head = "Mon, 21 Sep 2026 07:00:10 GMT";
+  session.tick();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(new Date(session.store.now.value).toISOString()).toBe("2026-09-21T07:00:10.000Z");
 });

@@ -19,6 +19,8 @@ export interface Session {
   refresh(): Promise<void>;
   /** Says whether somebody looks at the page. It listens to the engine while somebody does, and may. */
   seen(visible: boolean): void;
+  /** Moves the clock on, about every second. */
+  tick(): void;
 }
 
 /** Changes often come in crowds, an import of a thousand pools say: they are read once. */
@@ -54,7 +56,10 @@ async function each<T>(list: readonly T[], abreast: number, work: (one: T) => Pr
 /** reload begins the page anew. */
 export function newSession(fetch: Fetch, reload: () => void = () => undefined): Session {
   const asking: Fetch = async (url, init) => {
+    const sent = Date.now();
     const response = await fetch(url, init);
+    const told = Date.parse(response.headers.get("Date") ?? "");
+    if (!Number.isNaN(told)) store.saw(told, sent);
     if (response.status === 401) who.lost();
     return response;
   };
@@ -123,7 +128,10 @@ export function newSession(fetch: Fetch, reload: () => void = () => undefined): 
   const seen = (visible: boolean): void => {
     if (!who.needsToken && may(who.role, "see")) connection.seen(visible);
   };
-  return { api, store, connection, who, refresh: () => refresh(), seen };
+  const tick = (): void => {
+    if (store.tick()) void api.session.get().catch(() => undefined); // whatever it answers has the engine's time in its head
+  };
+  return { api, store, connection, who, refresh: () => refresh(), seen, tick };
 }
 
 const Context = createContext<Session | null>(null);

@@ -9,6 +9,7 @@ import { parseJson } from "../api/json";
 import type { Blocked, Change, Pool, State, Usage } from "../api/types";
 import type { Link } from "../live/connection";
 import type { StreamEvent } from "../live/sse";
+import { Clock } from "./clock";
 
 /** How far the engine is, or why that is not known. */
 export type Engine =
@@ -38,8 +39,7 @@ export class Store {
   readonly minute = computed(() => this.now.value - (this.now.value % 60_000));
   /** When the engine was last heard of, by the same clock. */
   readonly heardAt = signal<number | null>(null);
-  /** How far the engine's clock is ahead of the browser's, in milliseconds. */
-  private ahead: number | null = null;
+  private readonly clock = new Clock();
   private readonly usages = new Map<string, Signal<Usage | null>>();
 
   /** The usage of a pool; null until it is known. */
@@ -80,7 +80,7 @@ export class Store {
    */
   setUsage(usage: Usage): void {
     this.usageSignal(usage.poolId).value = usage;
-    this.sawClock(Date.parse(usage.generatedAt));
+    this.saw(Date.parse(usage.generatedAt));
   }
 
   setState(state: State, ready = true): void {
@@ -89,27 +89,21 @@ export class Store {
 
   /** Something came from the engine just now. */
   heard(): void {
-    this.heardAt.value = this.clock();
+    this.heardAt.value = this.clock.now();
   }
 
-  /** Moves the clock on. */
-  tick(): void {
-    this.now.value = this.clock();
+  /** Moves the clock on. Returns whether the browser's was set meanwhile: then the engine is to be asked for its own. */
+  tick(): boolean {
+    const parted = this.clock.parted();
+    this.now.value = this.clock.now();
+    return parted;
   }
 
-  /**
-   * What comes was sent some time before, never after: so of all instants the
-   * engine told, the one that is farthest ahead of ours is the nearest to its
-   * clock. Less than two seconds are taken for the way, not for a wrong clock.
-   */
-  private sawClock(engine: number): void {
-    const ahead = engine - Date.now();
-    if (this.ahead === null || ahead > this.ahead) this.ahead = ahead;
-  }
-
-  private clock(): number {
-    const ahead = this.ahead ?? 0;
-    return Date.now() + (Math.abs(ahead) < 2000 ? 0 : ahead);
+  /** Takes an instant that the engine told, in an answer to a call of the browser's instant `sent` perhaps. */
+  saw(told: number, sent?: number): void {
+    this.clock.saw(told, sent);
+    const now = this.clock.now();
+    if (Math.abs(now - this.now.peek()) > 2_000) this.now.value = now; // what is asked next is not asked of another hour
   }
 
   /**

@@ -30,7 +30,7 @@ export function WhyPage({ query }: PageProps) {
   const { api, store } = useSession();
   const [{ now: opened, round }, setOpened] = useState(() => ({ now: store.now.peek(), round: 0 }));
   const [top, setTop] = useState(few);
-  const since = useSince(opened);
+  const since = useSince(round, () => setOpened((before) => ({ ...before, now: store.now.peek() })));
   const question = since === undefined ? null : questionOf(query, opened);
   const at = instantOf(query["at"]);
   const beyond = question !== null && !query["decision"] && at !== null && outside(at, opened, since ?? null) === "early";
@@ -70,10 +70,20 @@ export function WhyPage({ query }: PageProps) {
   );
 }
 
-/** Where the history begins that can be explained, in epoch milliseconds; null when that is not said, undefined while it is not known. */
-function useSince(opened: number): number | null | undefined {
+/**
+ * Where the history begins that can be explained, in epoch milliseconds; null
+ * when that is not said, undefined while it is not known. `told` is called when
+ * the engine has answered: then it is known at last what time it has, and a page
+ * that was opened before does not ask about another hour.
+ */
+function useSince(round: number, told: () => void): number | null | undefined {
   const { api } = useSession();
-  const { answer, error } = useAnswer(() => api.log.state(), String(opened));
+  const ask = async () => {
+    const state = await api.log.state();
+    told();
+    return state;
+  };
+  const { answer, error } = useAnswer(ask, String(round));
   if (error) return null; // the question itself tells what is wrong
   if (!answer) return undefined;
   return answer.replayFrom === undefined ? null : instant(answer.replayFrom);
