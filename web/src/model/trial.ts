@@ -203,8 +203,13 @@ export function rowsOf({ keys }: WhatIfReport, changedOnly: boolean): TrialRow[]
   return keys.filter((row) => !changedOnly || isOther(row)).sort((a, b) => weight(b) - weight(a));
 }
 
+/** The units in which one of the rows consumed anything on either side. */
+export function unitsOf(rows: readonly WhatIfChange[]): Unit[] {
+  const some = (amount: Amount | undefined): boolean => amount !== undefined && compare(amount, 0) !== 0;
+  return (["requests", "tokens", "usd", "percent"] as const).filter((unit) => rows.some(({ before, after }) => some(before.served[unit]) || some(after.served[unit])));
+}
+
 /** The units in which anything was consumed on either side. */
 export function servedUnits({ total }: WhatIfReport): Unit[] {
-  const some = (amount: Amount | undefined): boolean => amount !== undefined && compare(amount, 0) !== 0;
-  return (["requests", "tokens", "usd", "percent"] as const).filter((unit) => some(total.before.served[unit]) || some(total.after.served[unit]));
+  return unitsOf([total]);
 }

@@ -3,7 +3,7 @@ import { href } from "../../app/route";
 import type { WhatIfReport, WhatIfSide } from "../../api/answers";
 import type { Amount } from "../../api/json";
 import type { Reason, Unit } from "../../api/types";
-import { rowsOf, servedUnits, type TrialRow } from "../../model/trial";
+import { rowsOf, servedUnits, type TrialRow, unitsOf } from "../../model/trial";
 import { Button } from "../../parts/button";
 import { When } from "../../parts/figures";
 import { Notice } from "../../parts/notice";
@@ -27,7 +27,7 @@ export function Outcome({ of: report, poolId }: { of: WhatIfReport; poolId: stri
       ))}
       <section class="findings-part">
         <h2>Key by key</h2>
-        {rows.length === 0 ? <p class="soft">For no key would anything have been another.</p> : <Table caption="Each key before and after" columns={keyColumns(servedUnits(report))} rows={rows} rowKey={(row) => row.apiKeyId} />}
+        {rows.length === 0 ? <p class="soft">For no key would anything have been another.</p> : <Table caption="Each key before and after" columns={keyColumns(unitsOf(rows))} rows={rows} rowKey={(row) => row.apiKeyId} />}
         {(hidden > 0 || all) && (
           <div>
             <Button kind="quiet" onClick={() => setAll(!all)}>
@@ -52,10 +52,12 @@ function sentence({ newlyBlocked, newlyAllowed }: WhatIfReport["total"]): string
 
 function Summary({ of: report }: { of: WhatIfReport }) {
   const { total, asked, from, to, replay } = report;
+  const pools = useSession().store.pools.value ?? [];
   const judged = [count(asked.consumptions, "use"), count(asked.holds, "held request"), count(asked.blocks, "recorded block")].join(", ");
   return (
     <section class="card outcome">
       <h2>{sentence(total)}</h2>
+      {pools.length > 1 && <p class="soft">{`Counted over all ${pools.length} pools together, here and key by key. Of this pool alone are its limits below.`}</p>}
       <dl class="trial-totals">
         <Total title="Allowed" before={total.before.allowed} after={total.after.allowed} />
         <Total title="Blocked" before={total.before.blocked} after={total.after.blocked} />

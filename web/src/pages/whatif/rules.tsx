@@ -22,10 +22,15 @@ interface Props {
 }
 
 const policies: readonly Policy[] = ["hard", "soft", "burst"];
+// What a choice means stands beside it: a field is too short for it on a telephone.
 const modes: readonly { value: Tried["mode"]; text: string }[] = [
-  ...(["enforce", "observe", "off"] as const).map((mode) => ({ value: mode, text: `${modeName(mode)}: ${modeMeaning(mode)}` })),
-  { value: "gone", text: "Gone: its connections are in no pool, and nothing limits them" },
+  ...(["enforce", "observe", "off"] as const).map((mode) => ({ value: mode, text: modeName(mode) })),
+  { value: "gone", text: "Gone" },
 ];
+
+function modeSays(mode: Tried["mode"]): string {
+  return mode === "gone" ? "Its connections are in no pool, and nothing limits them: its keys have no shares, caps or policies." : `It ${modeMeaning(mode)}.`;
+}
 
 /** The rules that are tried: those in force, until somebody changes them. */
 export function RulesForm({ base, tried, put, error, busy, onChange }: Props) {
@@ -35,11 +40,8 @@ export function RulesForm({ base, tried, put, error, busy, onChange }: Props) {
   return (
     <section class="card trial" aria-label="Rules to try">
       <FilterSelect label="The pool" value={tried.mode} options={modes} onChange={(mode) => onChange({ ...tried, mode: mode as Tried["mode"] })} />
-      {gone ? (
-        <p class="soft">Without the pool its keys have no shares, caps or policies.</p>
-      ) : (
-        <Allocations base={base} tried={tried} problem={problem} onChange={onChange} />
-      )}
+      <p class="soft">{modeSays(tried.mode)}</p>
+      {!gone && <Allocations base={base} tried={tried} problem={problem} onChange={onChange} />}
       <Limits base={base} tried={tried} problem={(id, place, field) => (put ? problem(faultFields.limit(put, id, place, field)) : "")} onChange={onChange} />
       <TriedSettings base={base} tried={tried} problem={(name) => problem(faultFields.setting(name))} onChange={onChange} />
       <div class="trial-foot">
@@ -103,14 +105,15 @@ function AllocationRow({ of: a, was, problem, onChange }: {
         />
       </label>
       <label class="trial-policy">
-        <span class="field-label">Policy</span>
+        <span class="field-label">Above its share</span>
         <select class="input" value={a.policy} aria-label={`Policy of ${name}`} onChange={(event) => onChange({ policy: event.currentTarget.value as Policy })}>
           {policies.map((policy) => (
             <option key={policy} value={policy} selected={policy === a.policy}>
-              {policyMeaning(policy)}
+              {policy}
             </option>
           ))}
         </select>
+        <span class="field-hint">{policyMeaning(a.policy).replace(/^\w+: /, "")}</span>
       </label>
       <label class="trial-suspended">
         <input type="checkbox" checked={a.suspended} aria-label={`Suspend ${name}`} onChange={(event) => onChange({ suspended: event.currentTarget.checked })} />

@@ -98,6 +98,14 @@ test("both sides are shown, and only what differs", async () => {
   expect(text()).toContain("Show 1 key without a difference");
 });
 
+test("figures of all pools are said to be of all", async () => {
+  await draw();
+  await submit();
+  expect(text()).not.toContain("pools together");
+  act(() => session.store.setPools([pool, { ...pool, id: "other", name: "Other" }]));
+  expect(text()).toContain("Counted over all 2 pools together, here and key by key. Of this pool alone are its limits below.");
+});
+
 test("an outcome of other rules than those above is said to be one", async () => {
   await draw();
   await submit();
