@@ -1,6 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { jumps, live, watchJumps } from "./browser";
+import { cutOff } from "./cut";
+import { type Shot, shots } from "./pages";
 import { stage } from "./stage";
+import { tell } from "./story";
 import { fill } from "./world";
 
 const on = stage();
@@ -46,5 +49,29 @@ describe("while events stream", () => {
       await watchJumps(page);
       await stream((more) => shows(before + more));
       expect(await jumps(page)).toEqual([]);
+    }));
+});
+
+/** Every page once, and more that have long rows. */
+const all: Record<string, Shot> = {
+  ...shots,
+  "all plans": { address: "#/plans", ready: (page) => page.getByRole("cell", { name: "from the provider's catalogue" }).first().waitFor() },
+  "keys of two providers": { address: "#/pools/codex-backend", ready: (page) => page.getByRole("row").filter({ hasText: "nightly-ci" }).first().waitFor() },
+  "caps in dollars": { address: "#/pools/openai-reports", ready: (page) => page.getByRole("row").filter({ hasText: "quarterly-reports" }).first().waitFor() },
+};
+
+describe("of a team's days", () => {
+  const told = stage();
+  beforeAll(() => tell(told.engine));
+
+  // Those that begin elsewhere on a page are of pages that are here.
+  test.each(Object.entries(all).filter(([, { from }]) => !from))("nothing is cut off: %s", (_, { address, ready }) =>
+    told.visit(address, { width: 1280 }, async (page) => {
+      await ready(page);
+      for (const width of [1280, 360]) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.evaluate(() => new Promise(requestAnimationFrame));
+        expect(await cutOff(page), `${width} wide`).toEqual([]);
+      }
     }));
 });
