@@ -27,12 +27,21 @@ export function url(path: string, query: Query = {}): string {
 
 /** A part of a path: slashes, percents and spaces of an id do not part it. */
 export function segment(id: string): string {
-  // A lone dot would be taken out of the path by the browser.
   return id === "." || id === ".." ? id.replace(/\./g, "%2E") : encodeURIComponent(id);
+}
+
+/**
+ * A browser takes a part that is a dot or two out of a path, escaped or not, and
+ * would ask about something else. No id is safe from being that: it is said.
+ */
+function reachable(path: string): void {
+  if (!/\/(%2E){1,2}(\/|$)/.test(path)) return;
+  throw new ApiError("invalid", "no browser can ask for an id that is a dot or two, as it reads them as a folder: use the API from a program, which keeps %2E");
 }
 
 export function newCall(fetch: Fetch): Call {
   return async (path, request = {}) => {
+    reachable(path);
     const response = await send(fetch, path, request);
     const text = await read(response);
     if (!response.ok) throw refusal(response.status, parsed(text), response.headers.get("Retry-After"));

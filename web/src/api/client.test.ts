@@ -43,6 +43,13 @@ describe("addresses", () => {
     ["a.b", "a.b"],
   ])("the id %s is one part of a path", (id, want) => expect(segment(id)).toBe(want));
 
+  test.each([".", ".."])("nothing is asked about the id %s: a browser would ask about something else", async (id) => {
+    const { api, sent } = engine();
+    await expect(api.pools.get(id)).rejects.toMatchObject({ code: "invalid" });
+    await expect(api.pools.usage(id)).rejects.toMatchObject({ code: "invalid" });
+    expect(sent).toEqual([]);
+  });
+
   test("what is undefined is left out", () => {
     expect(url("/x", { a: 1, b: undefined, c: "ü &", d: false })).toBe("/x?a=1&c=%C3%BC+%26&d=false");
     expect(url("/x")).toBe("/x");

@@ -62,7 +62,7 @@ describe("pools", () => {
 });
 
 describe("readings", () => {
-  const of = (...signals: Partial<Signal>[]) => [{ pool: { id: "team" } as Pool, usage: { signals } as Usage }, { pool: { id: "new" } as Pool, usage: null }];
+  const of = (...signals: Partial<Signal>[]) => [{ pool: { id: "team" } as Pool, usage: { signals } as Usage }];
 
   test("are as old as the oldest that stands", () => {
     const at = (time: string, signal: Signal["signal"]) => ({ observedAt: `2026-09-21T${time}Z`, signal });
@@ -85,3 +85,12 @@ test.each([[0, 0, "quiet", "nothing"], [1, 0, "warn", "1 connection"], [0, 2, "w
 test.each([[null, "quiet", "not told"], [0, "quiet", "none"], [2, "warn", "2 answers"]])("%s answers that were not sure", (n, tone, text) => expect(plain(unsure(n))).toEqual([tone, text]));
 
 test("what was not asked yet is not known", () => expect(plain(outside(null))).toEqual(["quiet", "not known yet"]));
+
+test("what is not known yet is not said to be none", () => {
+  const unread = [{ pool: { id: "p" } as Pool, usage: null }];
+  const facts = [modes(null), powerless(null), readingAge(null, now), readingAge(unread, now), byNoKey(null), byNoKey(unread)];
+  expect(facts.map(plain)).toEqual(facts.map(() => ["quiet", "not known yet"]));
+  const known = { pool: { id: "q" } as Pool, usage: { signals: [{ connectionId: "a", window: "5h", unattributed: 3, signal: "fresh", observedAt: "2026-09-21T13:30:00Z" }] } as unknown as Usage };
+  expect(plain(byNoKey([...unread, known]))).toEqual(["warn", "3 points of a, 5-hour window"]);
+  expect(plain(readingAge([...unread, known], now))).toEqual(["quiet", "30 min ago"]); // a pool that is new hides none
+});

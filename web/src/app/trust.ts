@@ -72,8 +72,15 @@ export function refused(engine: Engine): Fact {
   return engine.counts.rejected === 0 ? fine(name, "none") : amiss(name, count(engine.counts.rejected, "event"));
 }
 
-/** How many pools block, how many only note, and how many do nothing. */
-export function modes(pools: readonly Pool[]): Fact {
+/** What is not known is not none. */
+const unknown = (name: string): Fact => fine(name, "not known yet");
+
+/** Whether nothing may be said to be none: of some pool it is not known. */
+const incomplete = (all: readonly KnownPool[] | null): boolean => all === null || all.some(({ usage }) => usage === null);
+
+/** How many pools block, how many only note, and how many do nothing; null while they are not known. */
+export function modes(pools: readonly Pool[] | null): Fact {
+  if (!pools) return unknown("Pools");
   const words = [["enforce", "enforces"], ["observe", "observes"], ["off", "off"]] as const;
   const told = words.flatMap(([mode, one]) => {
     const n = pools.filter((pool) => pool.mode === mode).length;
@@ -82,30 +89,34 @@ export function modes(pools: readonly Pool[]): Fact {
   return fine("Pools", told.join(", ") || "none");
 }
 
-/** How many pools would block, and know nothing that they could hold anybody to. */
-export function powerless(pools: readonly Pool[]): Fact {
+/** How many pools would block, and know nothing that they could hold anybody to; null while they are not known. */
+export function powerless(pools: readonly Pool[] | null): Fact {
   const name = "Enforcing nothing";
+  if (!pools) return unknown(name);
   const found = pools.filter((pool) => pool.mode !== "off" && !pool.enforcing);
   const [first] = found;
   return first ? { ...amiss(name, count(found.length, "pool")), ...(found.length === 1 ? { poolId: first.id } : {}) } : fine(name, "none");
 }
 
-/** How old the oldest reading is that still counts. */
-export function readingAge(all: readonly KnownPool[], now: number): Fact {
-  const times = all.flatMap(({ usage }) => usage?.signals ?? []).filter((s) => s.signal === "fresh").map((s) => instant(s.observedAt));
-  return fine("Oldest reading", times.length === 0 ? "none stands" : relative(Math.min(...times), now));
+/** How old the oldest reading is that still counts; null while no pool is known. */
+export function readingAge(all: readonly KnownPool[] | null, now: number): Fact {
+  const name = "Oldest reading";
+  const times = (all ?? []).flatMap(({ usage }) => usage?.signals ?? []).filter((s) => s.signal === "fresh").map((s) => instant(s.observedAt));
+  if (times.length === 0 && incomplete(all)) return unknown(name);
+  return fine(name, times.length === 0 ? "none stands" : relative(Math.min(...times), now));
 }
 
 /** Parts of keys are cut off: what that leaves of a point is nobody's, and nobody's concern. */
 const least = 0.1;
 
-/** The most of one window that no key caused. Windows are not summed: their points are of different limits. */
-export function byNoKey(all: readonly KnownPool[]): Fact {
+/** The most of one window that no key caused. Windows are not summed: their points are of different limits. null while no pool is known. */
+export function byNoKey(all: readonly KnownPool[] | null): Fact {
   const name = "Used by no key";
-  const rows = all
+  const rows = (all ?? [])
     .flatMap(({ pool, usage }) => (usage?.signals ?? []).map((s) => ({ poolId: pool.id, of: `${s.connectionId}, ${windowNoun(s.window)}${s.scope === undefined ? "" : ` of ${s.scope}`}`, points: s.unattributed ?? 0 })))
     .filter((row) => compare(row.points, least) >= 0);
   const most = rows.reduce<(typeof rows)[number] | null>((best, row) => (compare(row.points, best?.points ?? 0) > 0 ? row : best), null);
+  if (!most && incomplete(all)) return unknown(name);
   return most ? { ...amiss(name, `${amount(most.points, "percent")} of ${most.of}`), poolId: most.poolId } : fine(name, "nothing");
 }
 

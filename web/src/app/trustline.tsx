@@ -52,7 +52,7 @@ function Item({ of: { name, tone, text }, to, always = false }: ItemProps) {
 }
 
 function OfPools() {
-  const pools = useSession().store.pools.value ?? [];
+  const pools = useSession().store.pools.value;
   const idle = powerless(pools);
   return (
     <>
@@ -64,10 +64,11 @@ function OfPools() {
 
 function OfReadings() {
   const { store } = useSession();
-  const lost = byNoKey(store.all.value);
+  const all = store.pools.value && store.all.value;
+  const lost = byNoKey(all);
   return (
     <>
-      <Item of={readingAge(store.all.value, store.now.value)} always />
+      <Item of={readingAge(all, store.now.value)} always />
       <Item of={lost} to={href("pool", lost.poolId)} />
     </>
   );
