@@ -32,7 +32,7 @@ func (e *Engine) Folded() (last, change uint64) {
 func (e *Engine) Changes(ctx context.Context, after uint64, limit int) (list []httpapi.Change, next uint64, err error) {
 	p := e.current.Load()
 	if p == nil {
-		return nil, 0, errNoState
+		return nil, 0, e.without()
 	}
 	v := verdicts{js: e.js, p: p}
 	return v.changes(ctx, after, p.loop.Applied(), limit)

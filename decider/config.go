@@ -82,7 +82,7 @@ func (e *Engine) write(ctx context.Context, w *configWrite) (written, error) {
 	}
 	p := e.current.Load()
 	if p == nil {
-		return written{}, errNoState
+		return written{}, e.without()
 	}
 	for range mostAttempts {
 		last, err := e.lastConfig(ctx, p)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/natsapi"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/projector"
@@ -58,6 +60,7 @@ type Engine struct {
 	from    string // this process, in settings and log lines
 	current atomic.Pointer[projection]
 	ready   *gate
+	noRoom  atomic.Bool     // the last projection ended for want of it, and none is ready since
 	server  *natsapi.Server // one for all projections, so that its counts go on
 	metrics *Metrics
 	writing chan struct{} // one for who writes configuration
@@ -147,6 +150,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		if time.Since(began) > mostRetry {
 			wait = firstRetry
 		}
+		e.ended(err)
 		if e.setAside(err) {
 			continue
 		}
@@ -267,6 +271,7 @@ func (e *Engine) serve(ctx context.Context, p *projection) error {
 	if err := e.server.Start(); err != nil {
 		return fmt.Errorf("answering over NATS: %w", err)
 	}
+	e.noRoom.Store(false)
 	e.ready.set(true)
 	// Said when it is so: people and programs that read it go on to ask.
 	seq, _ := p.state.At()
@@ -281,6 +286,30 @@ func (e *Engine) serve(ctx context.Context, p *projection) error {
 // Ready reports whether there is a state that has caught up with the log and is
 // asked over NATS.
 func (e *Engine) Ready() bool { return e.ready.isOpen() }
+
+// errNoRoom says why the engine does not get ready.
+var errNoRoom = httpapi.Refuse(httpapi.ErrUnavailable, "the disk of the state is full, and the engine cannot start: free some of it")
+
+// ended notes why a projection did.
+func (e *Engine) ended(err error) {
+	e.noRoom.Store(errors.Is(err, projector.ErrFull) || errors.Is(err, syscall.ENOSPC))
+}
+
+// HeldUp implements httpapi.HeldUp.
+func (e *Engine) HeldUp() error {
+	if e.noRoom.Load() {
+		return errNoRoom
+	}
+	return nil
+}
+
+// without is the error of who needs a projection while there is none.
+func (e *Engine) without() error {
+	if err := e.HeldUp(); err != nil {
+		return err
+	}
+	return errNoState
+}
 
 // AwaitReady returns when Ready would report true, or with the context's error.
 func (e *Engine) AwaitReady(ctx context.Context) error { return e.ready.wait(ctx) }

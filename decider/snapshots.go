@@ -72,7 +72,7 @@ func (k *snapshotKeeper) ask(ctx context.Context) (takenSnapshot, error) {
 	select {
 	case k.asked <- answer:
 	case <-time.After(askPatience):
-		return takenSnapshot{}, errNoState
+		return takenSnapshot{}, k.e.without()
 	case <-ctx.Done():
 		return takenSnapshot{}, ctx.Err()
 	}

@@ -14,7 +14,7 @@ import (
 // Snapshot implements httpapi.Engine.
 func (e *Engine) Snapshot(ctx context.Context) (httpapi.Snapshot, error) {
 	if e.current.Load() == nil {
-		return httpapi.Snapshot{}, errNoState
+		return httpapi.Snapshot{}, e.without()
 	}
 	got, err := e.snapshots.ask(ctx)
 	if errors.Is(err, projected.ErrNothing) {

@@ -17,7 +17,7 @@ import (
 func (e *Engine) State(ctx context.Context, minSeq uint64, digest bool) (httpapi.State, error) {
 	p := e.current.Load()
 	if p == nil {
-		return httpapi.State{}, errNoState
+		return httpapi.State{}, e.without()
 	}
 	if err := p.loop.Wait(ctx, minSeq); err != nil {
 		return httpapi.State{}, ended(err)

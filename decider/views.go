@@ -11,7 +11,7 @@ import (
 func (e *Engine) Usage(ctx context.Context, poolID string) (*usage.Snapshot, error) {
 	p := e.current.Load()
 	if p == nil {
-		return nil, errNoState
+		return nil, e.without()
 	}
 	clock := e.now()
 	u, ok, err := p.loop.Usage(ctx, poolID, clock)
@@ -29,7 +29,7 @@ func (e *Engine) Usage(ctx context.Context, poolID string) (*usage.Snapshot, err
 func (e *Engine) History(ctx context.Context, q usage.Query) (*usage.History, error) {
 	p := e.current.Load()
 	if p == nil {
-		return nil, errNoState
+		return nil, e.without()
 	}
 	h, ok, err := p.loop.UsageHistory(ctx, q)
 	if err != nil {

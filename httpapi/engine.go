@@ -158,6 +158,12 @@ type Engine interface {
 	Rejected(ctx context.Context, q *RejectedQuery) (RejectedPage, error)
 }
 
+// HeldUp is an Engine that knows what keeps it from getting ready.
+type HeldUp interface {
+	// HeldUp returns what it is, a Refusal, or nil when it only takes its time.
+	HeldUp() error
+}
+
 // Publisher brings events into the log.
 type Publisher interface {
 	// Publish stores a JSON array of so many events and returns once they are durable.

@@ -305,6 +305,9 @@ func unknownPath(_ http.ResponseWriter, r *http.Request) error {
 func (a *api) whenReady(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if !a.engine.Ready() {
+			if e, ok := a.engine.(HeldUp); ok && e.HeldUp() != nil {
+				return unavailable("not-ready", e.HeldUp().Error())
+			}
 			return unavailable("not-ready", "the engine has not caught up with the log yet: try again, GET /api/quota/state shows how far it is")
 		}
 		return h(w, r)
