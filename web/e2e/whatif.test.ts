@@ -53,6 +53,13 @@ describe("other weights", () => {
       await on.picture(page, name);
     }));
 
+  test.each([[1280, 1], [360, 4]])("have titles where they are read: %i wide above %i of the rows", (width, titled) =>
+    on.visit("#/whatif?pool=kimi-team", { width }, async (page) => {
+      await page.getByLabel("Weight of ci-runner").waitFor();
+      const shown = (title: string): Promise<number> => page.locator(".trial-row .field-label", { hasText: title }).evaluateAll((labels) => labels.filter((label) => label.clientHeight > 1).length);
+      expect([await shown("Weight"), await shown("Above its share")]).toEqual([titled, titled]);
+    }));
+
   test("that are none are told where they stand", () =>
     on.visit("#/whatif?pool=kimi-team", { expected: /400/ }, async (page) => {
       await page.getByLabel("Weight of ci-runner").fill("-1");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { WhatIfReport, WhatIfSide } from "../api/answers";
 import type { Plan, Pool, Settings } from "../api/types";
-import { type Base, differences, documentOf, faultFields, isOther, rowsOf, servedUnits, split, type Tried, trialOf, triedOf, weightSum, withAllocation, withPlan } from "./trial";
+import { type Base, differences, documentOf, faultFields, isOther, rowsOf, servedUnits, unitsOf, split, type Tried, trialOf, triedOf, weightSum, withAllocation, withPlan } from "./trial";
 
 const pool: Pool = {
   id: "team", name: "Team", provider: "kimi", mode: "enforce", rule: "threshold", reserve: 100, onDegraded: "closed",
@@ -102,5 +102,9 @@ describe("the outcome", () => {
     expect(rowsOf(report(keys), true).map((r) => r.apiKeyId)).toEqual(["blocked", "less"]);
   });
 
-  test("units in which nobody consumed are left out", () => expect(servedUnits(report([]))).toEqual(["requests", "tokens"]));
+  test("units in which nobody consumed are left out", () => {
+    expect(servedUnits(report([]))).toEqual(["requests", "tokens"]);
+    expect(unitsOf([row("a", { served: { usd: 2 } })])).toEqual(["requests", "tokens", "usd"]);
+    expect(unitsOf([])).toEqual([]);
+  });
 });
