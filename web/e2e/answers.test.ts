@@ -42,6 +42,18 @@ const burst = (now: number) => [
   ...Array.from({ length: 8 }, (_, i) => used("slow", "burst-1", { tokens: 1000 }, { time: now - (8 - i) * minute })),
 ];
 
+const reading = (connectionId: string, usedPercent: number) => ({
+  type: "quota.saturation", connectionId, readings: [{ window: "5h", usedPercent, resetAt: new Date(Date.now() + 150 * minute).toISOString() }],
+});
+
+/** Each key has an account of its own, and one of them has nothing left. */
+async function spend(): Promise<void> {
+  const connectionIds = ["accounts-1", "accounts-2"];
+  await on.engine.post("/api/quota/pools", { id: "accounts", name: "Two accounts", provider: "claude", connectionIds, allocations: half("eva", "fay") });
+  await on.engine.post("/api/quota/events", [...connectionIds.map((id) => reading(id, 0)), used("eva", "accounts-1", { tokens: 1000 }), used("fay", "accounts-2", { tokens: 1000 })]);
+  await on.engine.post("/api/quota/events", [reading("accounts-1", 132.5), reading("accounts-2", 33)]);
+}
+
 /** Tokens are nearer to their limit, and nobody is above its share of them; of dollars ana is. */
 const unfair = (id: string) => [used("ana", `${id}-1`, { tokens: 440, usd: 60 }), used("ben", `${id}-1`, { tokens: 480, usd: 1 })];
 
@@ -77,6 +89,7 @@ describe("the answers are the API's", () => {
       ...burst(Date.now()), ...unfair("two"), ...unfair("watched"),
       used("gus", "capped-1", { tokens: 150 }, { model: "glm-4" }), used("ida", "points-1", { percent: "105.75" }),
     ]);
+    await spend();
     await on.engine.settled();
   });
 
@@ -119,12 +132,24 @@ describe("the answers are the API's", () => {
       await on.picture(page, "answers-capped");
     }));
 
+  test("where one account has nothing left and the other has, it is that which is named", () =>
+    on.visit("#/pools/accounts", {}, async (page) => {
+      await open(page, "Two accounts");
+      const { keys, dimensions } = await usage("accounts");
+      expect(keys.map((key) => [key.apiKeyId, key.decision, key.reason])).toEqual([["eva", "block", "global-saturated"], ["fay", "allow", "ok"]]);
+      expect(Number(dimensions[0]?.usedPercent)).toBeLessThan(100);
+      const said = await answer(page, "Who is blocked now?");
+      expect(said).toMatch(/1 key blocked\. eva blocked until .* Nothing is left of the provider's 5-hour window of accounts-1, for all keys together\.$/);
+    }));
+
   test("points that no provider tells of are used up as all else, and said to be on the page of all pools", () =>
     on.visit("", {}, async (page) => {
       await open(page, "Pools");
       const full = (await Promise.all(pools.map(({ id }) => usage(id)))).flatMap(({ dimensions }) => dimensions).filter((d) => Number(d.usedPercent) >= 100);
       expect(full.map((d) => d.unit)).toEqual(["percent"]);
-      expect(await answer(page, "Will it last?")).toContain("No: 1 limit is used up. 1 limit may run out at this rate. Points, the provider's 5-hour window Used up");
+      const told = await answer(page, "Will it last?");
+      expect(told).toContain("No: 2 limits are used up. 1 limit may run out at this rate.");
+      expect(told).toContain("Points, the provider's 5-hour window Used up");
       expect((await preview("kim", "points")).reason).toBe("global-saturated");
       expect((await usage("points")).dimensions[0]?.perKey.map((key) => [key.apiKeyId, Number(key.deficit)])).toEqual([["ida", 55.75], ["kim", -50]]);
       expect(await answer(page, "Is it fair?")).toContain("No: 1 key is blocked below its share. Shares count there now. kim blocked at 0 % of its share");
