@@ -7,6 +7,7 @@ import { Tag } from "../../parts/tag";
 import { useSession } from "../../state/session";
 import { count } from "../../words/amount";
 import { modeMeaning, modeName } from "../../words/terms";
+import { isolated } from "../../words/isolated";
 import { instant } from "../../words/time";
 import { DimensionUse } from "./dimension";
 import { KeyList } from "./keys";
@@ -68,6 +69,6 @@ const named = 3;
 /** "kimi · kimi-berlin, kimi-lisbon · 3 allocations". */
 export function about(pool: Pool): string {
   const ids = pool.connectionIds;
-  const connections = ids.length <= named ? ids.join(", ") : count(ids.length, "connection");
-  return [pool.provider, connections, count(pool.allocations.length, "allocation")].join(" · ");
+  const connections = ids.length <= named ? ids.map(isolated).join(", ") : count(ids.length, "connection");
+  return [isolated(pool.provider), connections, count(pool.allocations.length, "allocation")].join(" · ");
 }
