@@ -15,7 +15,12 @@ import { newSession, SessionProvider } from "./state/session";
 followTheme();
 followAddress();
 
-const session = newSession((url, init) => fetch(url, init), () => location.reload());
+const left = new BroadcastChannel("quotashare:left");
+const others = {
+  tell: () => left.postMessage(null),
+  listen: (leave: () => void) => left.addEventListener("message", leave),
+};
+const session = newSession((url, init) => fetch(url, init), () => location.reload(), others);
 const look = (): void => session.seen(document.visibilityState === "visible");
 document.addEventListener("visibilitychange", look);
 setInterval(() => session.tick(), 1000);

@@ -66,7 +66,7 @@ function Frame({ migrator }: { migrator: Migrator }) {
               <p>{problem}</p>
             </Notice>
           )}
-          <MigrationNotice of={migrator.state.value} onAgain={() => void migrator.run()} onDismiss={() => migrator.dismiss()} />
+          <MigrationNotice of={migrator.state.value} onAgain={() => void migrator.run()} onDismiss={() => migrator.dismiss()} onDiscard={() => migrator.discard()} />
           <Current />
         </main>
       </div>

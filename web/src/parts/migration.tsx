@@ -7,10 +7,11 @@ interface Props {
   of: Migration;
   onAgain: () => void;
   onDismiss: () => void;
+  onDiscard: () => void;
 }
 
 /** What became of the pools that an older dashboard kept in this browser. Nothing while there were none. */
-export function MigrationNotice({ of, onAgain, onDismiss }: Props) {
+export function MigrationNotice({ of, onAgain, onDismiss, onDiscard }: Props) {
   const close = <Button onClick={onDismiss}>Close</Button>;
   const both = (
     <>
@@ -31,8 +32,8 @@ export function MigrationNotice({ of, onAgain, onDismiss }: Props) {
       );
     case "unreadable":
       return (
-        <Notice tone="bad" title="The pools of an older dashboard could not be read" actions={both}>
-          <p>What this browser kept of them stays there: {of.problem}.</p>
+        <Notice tone="bad" title="The pools of an older dashboard could not be read" actions={<>{both}<Button onClick={onDiscard}>Forget it</Button></>}>
+          <p>What this browser kept of them stays there until it is forgotten: {of.problem}.</p>
         </Notice>
       );
     case "refused":

@@ -14,7 +14,7 @@ export type Legacy =
  * it. What the documents hold is for the engine to judge.
  */
 export function readLegacy(text: string | null): Legacy {
-  if (text === null || text.trim() === "") return { kind: "none" };
+  if (text === null || ["", "null", '""'].includes(text.trim())) return { kind: "none" };
   const list = listIn(text);
   if (list === null) return { kind: "unreadable", problem: "this is no list of pools: it begins with [ and ends with ]" };
   return list.length === 0 ? { kind: "none" } : { kind: "pools", documents: list };

@@ -145,6 +145,15 @@ test("what cannot be read stays kept, and is said", async () => {
   const { migrator, engine, kept } = stage("[{", taken);
   await migrator.run();
   expect([migrator.state.value.kind, engine.sent.length, kept()]).toEqual(["unreadable", 0, "[{"]);
+  migrator.discard();
+  expect([migrator.state.value.kind, kept()]).toEqual(["none", null]);
+});
+
+test("what can be read is not thrown away", async () => {
+  const { migrator, kept } = stage(text, () => refusal("invalid", "[0].name is missing", 400));
+  await migrator.run();
+  migrator.discard();
+  expect([migrator.state.value.kind, kept()]).toEqual(["refused", text]);
 });
 
 test("a browser that keeps nothing has nothing to bring", async () => {

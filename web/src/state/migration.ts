@@ -61,6 +61,13 @@ export class Migrator {
     }
   }
 
+  /** Throws away what could not be read: else it is told of each time the page is opened. */
+  discard(): void {
+    if (this.state.peek().kind !== "unreadable") return;
+    this.forget();
+    this.dismiss();
+  }
+
   dismiss(): void {
     this.state.value = { kind: "none" };
   }

@@ -8,7 +8,7 @@ import { Connection } from "../live/connection";
 import type { StreamEvent } from "../live/sse";
 import { type Action, may } from "../model/may";
 import { Store } from "./store";
-import { Who } from "./who";
+import { type Others, Who } from "./who";
 
 export interface Session {
   readonly api: Api;
@@ -53,8 +53,8 @@ async function each<T>(list: readonly T[], abreast: number, work: (one: T) => Pr
   await Promise.all(Array.from({ length: abreast }, lane));
 }
 
-/** reload begins the page anew. */
-export function newSession(fetch: Fetch, reload: () => void = () => undefined): Session {
+/** reload begins the page anew; others are the other pages of this browser. */
+export function newSession(fetch: Fetch, reload: () => void = () => undefined, others?: Others): Session {
   const asking: Fetch = async (url, init) => {
     const sent = Date.now();
     const response = await fetch(url, init);
@@ -64,7 +64,7 @@ export function newSession(fetch: Fetch, reload: () => void = () => undefined): 
     return response;
   };
   const api = newApi(asking);
-  const who = new Who(api.session, reload);
+  const who = new Who(api.session, reload, others);
   const store = new Store();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let asked = 0;

@@ -64,3 +64,20 @@ test("an engine that does not say who one is lets one see what it answers", asyn
   await session.who.ask();
   expect([session.who.needsToken, session.who.role]).toEqual([false, undefined]);
 });
+
+test("who logs out on one page has left the others, and only when the engine took it", async () => {
+  const pages: (() => void)[] = [];
+  let answer = (): Response => new Response("", { status: 502 });
+  const open = () => {
+    const restart = vi.fn();
+    const mine = (): void => restart();
+    const others = { tell: () => pages.forEach((leave) => leave !== mine && leave()), listen: (leave: () => void) => void pages.push(leave) };
+    return { restart, session: newSession(() => Promise.resolve(answer()), mine, others) };
+  };
+  const [one, two] = [open(), open()];
+  await expect(one.session.who.logout()).rejects.toThrow();
+  expect(two.restart).not.toHaveBeenCalled();
+  answer = () => new Response(null, { status: 204 });
+  await one.session.who.logout();
+  expect([one.restart, two.restart].map((restart) => restart.mock.calls.length)).toEqual([1, 1]);
+});

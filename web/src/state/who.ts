@@ -3,6 +3,15 @@ import { signal } from "@preact/signals";
 import type { Api } from "../api/client";
 import type { Identity, Role } from "../api/identity";
 
+/** Tells the other pages of this browser that somebody logged out. */
+export interface Others {
+  tell(): void;
+  /** Calls when another page told. */
+  listen(left: () => void): void;
+}
+
+const alone: Others = { tell: () => undefined, listen: () => undefined };
+
 export class Who {
   /** null until the engine has said. */
   readonly identity = signal<Identity | null>(null);
@@ -13,7 +22,11 @@ export class Who {
     private readonly api: Api["session"],
     /** Begins the page anew: what somebody else has seen is not left on it. */
     private readonly restart: () => void,
-  ) {}
+    /** The token is of all pages of a browser: who logs out on one has left them all. */
+    private readonly others: Others = alone,
+  ) {
+    others.listen(restart);
+  }
 
   get role(): Role | undefined {
     return this.identity.value?.role;
@@ -49,6 +62,7 @@ export class Who {
   /** Throws ApiError when the engine does not answer: then the browser still has the token. */
   async logout(): Promise<void> {
     await this.api.end();
+    this.others.tell();
     this.restart();
   }
 }
