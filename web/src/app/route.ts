@@ -1,5 +1,6 @@
 /** Where one is: the part of the address behind "#". A link to a page can be kept and sent. */
 import { signal } from "@preact/signals";
+import { mayLeave } from "./leave";
 
 export const pageNames = ["pools", "pool", "edit", "plans", "why", "whatif", "decisions", "rejected", "settings"] as const;
 export type PageName = (typeof pageNames)[number];
@@ -44,14 +45,33 @@ export function href(page: PageName, id = "", query: Record<string, string> = {}
 /** Where one is now. */
 export const route = signal<Route>(parseRoute(""));
 
-/** Follows the address from now on. */
+/** Where the page itself goes: it knows what is saved. */
+let meant = "";
+
+/** The address of what is shown. */
+let here = "";
+
+/** Whether an address is of what is shown, or nobody minds to leave it. */
+function free(to: Route): boolean {
+  const { page, id } = route.peek();
+  return location.hash === meant || (to.page === page && to.id === id) || mayLeave();
+}
+
+/** Follows the address from now on, as far as what is shown may be left for it. */
 export function followAddress(): void {
-  const read = (): void => void (route.value = parseRoute(location.hash));
+  const read = (): void => {
+    const to = parseRoute(location.hash);
+    if (free(to)) [route.value, here] = [to, location.hash];
+    else history.replaceState(null, "", here || "#/");
+    meant = "";
+  };
   addEventListener("hashchange", read);
   read();
 }
 
 /** Goes to a page. */
 export function go(page: PageName, id = "", query: Record<string, string> = {}): void {
-  location.hash = href(page, id, query);
+  const to = href(page, id, query);
+  if (to !== location.hash) meant = to;
+  location.hash = to;
 }

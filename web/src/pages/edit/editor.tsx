@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { useUnsaved } from "../../app/leave";
 import type { Pool } from "../../api/types";
 import { differences, documentOf, type Draft, draftOf, patchOf } from "../../model/draft";
 import { useSession } from "../../state/session";
@@ -25,6 +26,7 @@ export function Editor({ pool, initial }: Props) {
   const [{ base, draft, news }, setForm] = useState({ base: pool, draft: initial, news: "" });
   const [touched, setTouched] = useState(false);
   const idle = base ? Object.keys(patchOf(base, draft)).length === 0 : !touched;
+  useUnsaved(!idle);
   const others = useOthers(base);
   const { newer } = others;
   useEffect(() => {

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { useUnsaved } from "../../app/leave";
 import type { Change, Fault, Plan, Trial } from "../../api/types";
 import { href } from "../../app/route";
 import { Page } from "../../app/page";
@@ -89,6 +90,7 @@ function PlanEditor({ plan, change, onChanged }: EditorProps) {
   const idle = (of: Plan): boolean => JSON.stringify(document) === JSON.stringify(planDocument(planDraft(of)));
   const { base, newer, goOn, wrote } = useFollowed(plan, idle, samePlan, (doc) => setDraft(planDraft(doc)));
   const changed = !idle(base);
+  useUnsaved(changed);
   const trial = useTrial(changed ? `${plan.revision} ${store.minute.value} ${JSON.stringify(document)}` : null, () => api.plans.tryPut(plan.connectionId, document));
   const written = (): void => {
     wrote();

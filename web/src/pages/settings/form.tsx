@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { useUnsaved } from "../../app/leave";
 import type { Setting, SettingName, Settings, Trial } from "../../api/types";
 import { changedSettings, settingsDocument, type SettingsDraft, typedSetting } from "../../model/settingsdraft";
 import { typed as numberOf } from "../../model/share";
@@ -33,6 +34,7 @@ export function SettingsForm({ settings, onChanged }: { settings: Settings; onCh
   const writing = useWriting();
   const idle = (of: Settings): boolean => Object.keys(settingsDocument(of, draft)).length === 0;
   const { base, newer, goOn, wrote } = useFollowed(settings, idle, sameSettings, () => setDraft({}));
+  useUnsaved(!idle(base));
   const document = settingsDocument(settings, draft);
   const mine = Object.keys(document);
   const trial = useTrial(mine.length > 0 ? `${settings.revision} ${store.minute.value} ${JSON.stringify(document)}` : null, () => api.settings.tryPut(document));
