@@ -53,6 +53,16 @@ test("what is typed is tried, and only what differs is sent", async () => {
   expect(stage.text()).toContain("ann: over its fair share of requests per hour, for 1 min at most");
 });
 
+test("what is typed holds the page, and what is as it was does not", async () => {
+  const closes = (): boolean => dispatchEvent(new Event("beforeunload", { cancelable: true }));
+  await open("team");
+  expect(closes()).toBe(true);
+  await stage.type("Weight", "20");
+  expect(closes()).toBe(false);
+  await stage.type("Weight", "60");
+  expect(closes()).toBe(true);
+});
+
 test("who would be blocked is asked again every minute, for it is another then", async () => {
   await open("team");
   await stage.type("Weight", "20");
