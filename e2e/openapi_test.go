@@ -234,6 +234,9 @@ func (a *asker) look() {
 	a.ask(400, "GET", "/api/quota/decisions?limit=many", "")
 	a.ask(404, "GET", "/api/quota/pools/nobody/history", "")
 	a.ask(404, "GET", "/api/quota/nothing", "")
+	a.ask(200, "GET", "/api/quota/session", "")
+	a.ask(200, "POST", "/api/quota/session", `{"token":"nobody needs one here"}`)
+	a.ask(204, "DELETE", "/api/quota/session", "")
 }
 
 // audit asks why answers were what they were, and what others would have been.
@@ -259,7 +262,7 @@ func (a *asker) audit() {
 	a.ask(400, "GET", explain+"?apiKeyId=yan&route=qtSd/old/codex/k2&candidates=astray&seq=1", "")
 	a.ask(404, "GET", explain+"?decisionId=nobody-1", "")
 	const whatIf = "/api/quota/whatif"
-	a.ask(200, "POST", whatIf, `{"withoutPools":["a/b c"],"plans":[{"connectionId":"kimi-2"}],"from":{"seq":1}}`)
+	a.ask(200, "POST", whatIf, `{"withoutPools":["a/b c"],"plans":[{"connectionId":"kimi-2","dimensions":null}],"from":{"seq":1}}`)
 	a.ask(200, "POST", whatIf, `{"settings":{"saturationThreshold":0.9}}`)
 	a.ask(400, "POST", whatIf, `{"withoutPools":[],"until":1}`)
 }
