@@ -192,3 +192,18 @@ func TestTheInstantSaysTheMessageAndTheMessageTheInstant(t *testing.T) {
 		t.Errorf("a millisecond before the message: %v", err)
 	}
 }
+
+// What a correction takes from a key takes nothing from those that it shares an
+// allocation with.
+func TestACorrectionOfOneOfAll(t *testing.T) {
+	l := &memory{}
+	l.add(0, "quota.config.plan.c", `{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":1000}]}`)
+	l.add(0, "quota.config.pool.p", `{"id":"p","name":"p","provider":"kimi","connections":[{"connectionId":"c"}],"allocations":[{"apiKeyId":"*","weight":100}]}`)
+	l.add(1000, "quota.consumption", `{"apiKeyId":"a","connectionId":"c","cost":{"tokens":100}}`)
+	l.add(2000, "quota.adjustment", `{"apiKeyId":"b","connectionId":"c","reason":"refund","cost":{"tokens":-300}}`)
+	x := l.explained(t, began+3000)
+	line := lineOf(t, x, quota.Tokens, quota.Hourly, "")
+	if line.Consumed != 100_000 || line.Found != line.Consumed || line.Events != 2 || len(x.Notes) > 0 {
+		t.Errorf("found %d of %d, %d events, notes %q", line.Found, line.Consumed, line.Events, x.Notes)
+	}
+}
