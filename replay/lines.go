@@ -14,41 +14,29 @@ type line struct {
 	explanation.Line
 	now  int64
 	most int // events that are shown
-	// Consumption is summed by connection and key: each one's is floored by itself.
+	// shared says that it is of all keys without an allocation of their own together.
+	shared bool
+	// Consumption is summed by connection: each one's is floored by itself.
 	sums map[string]*sums
 }
 
 // sums are what was found on one connection.
 type sums struct {
-	keys map[string]*keyed
+	counter windows.Counter
+	buckets map[int64][]explanation.Event // the largest of each, the largest first
+	events  map[int64]int
 	// cycle, when its provider gives the parts, is whose points they are.
 	cycle *cycle
 }
 
-// keyed is what was found of one key.
-type keyed struct {
-	counter windows.Counter
-	buckets map[int64][]explanation.Event // the largest of each, the largest first
-	events  map[int64]int
-}
-
-func (x *sums) of(key string) *keyed {
-	p := x.keys[key]
-	if p == nil {
-		p = &keyed{buckets: make(map[int64][]explanation.Event), events: make(map[int64]int)}
-		x.keys[key] = p
-	}
-	return p
-}
-
 // newLine makes a line over connections at an instant.
 func (s *search) newLine(l explanation.Line) *line {
-	made := &line{Line: l, now: s.at, most: s.ask.Top, sums: make(map[string]*sums)}
+	made := &line{Line: l, now: s.at, most: s.ask.Top, shared: s.shared(), sums: make(map[string]*sums)}
 	width := l.Window.Millis()
 	bucket, _ := windows.Bucket(s.at, width)
 	made.From = s.at
 	for _, id := range s.conns {
-		x := &sums{keys: make(map[string]*keyed)}
+		x := &sums{buckets: make(map[int64][]explanation.Event), events: make(map[int64]int)}
 		from := (bucket - 1) * width
 		if c, ok := s.state.Cycle(id, l.Window); ok && l.Unit == quota.Percent && s.at < c.Until {
 			x.cycle, from = newCycle(&c, l.Window), c.Start
@@ -64,7 +52,7 @@ func (l *line) add(e *explanation.Event) {
 	if e.Cost == 0 {
 		return
 	}
-	x := l.sums[e.ConnectionID].of(e.APIKeyID)
+	x := l.sums[e.ConnectionID]
 	index, _ := windows.Bucket(e.Time, l.Window.Millis())
 	if x.counter.Add(index, e.Cost) == windows.Added {
 		x.events[index]++
@@ -103,29 +91,26 @@ func (l *line) finish() {
 			l.Top = append(l.Top, x.cycle.open.top...)
 			continue
 		}
-		for _, p := range x.keys {
-			l.weigh(p)
+		width := l.Window.Millis()
+		counter := x.counter
+		if l.shared {
+			counter = windows.Others(counter)
+		}
+		l.Found = quota.AddSat(l.Found, counter.Effective(l.now, width))
+		index, _ := windows.Bucket(l.now, width)
+		index = max(index, x.counter.Index)
+		for at := index - 1; at <= index; at++ {
+			l.Events += x.events[at]
+			for _, e := range x.buckets[at] {
+				e.Weight = weigh(e.Cost, at, index, l.now, width)
+				l.Top = append(l.Top, e)
+			}
 		}
 	}
 	slices.SortFunc(l.Top, func(a, b explanation.Event) int {
 		return cmp.Or(heavier(&a, &b), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Index, b.Index))
 	})
 	l.Top = l.Top[:min(len(l.Top), l.most)]
-}
-
-// weigh adds what was found of a key.
-func (l *line) weigh(p *keyed) {
-	width := l.Window.Millis()
-	l.Found = quota.AddSat(l.Found, p.counter.Effective(l.now, width))
-	index, _ := windows.Bucket(l.now, width)
-	index = max(index, p.counter.Index)
-	for at := index - 1; at <= index; at++ {
-		l.Events += p.events[at]
-		for _, e := range p.buckets[at] {
-			e.Weight = weigh(e.Cost, at, index, l.now, width)
-			l.Top = append(l.Top, e)
-		}
-	}
 }
 
 // weigh returns what of an amount in a bucket counts at instant now, when the newest

@@ -193,17 +193,19 @@ func TestTheInstantSaysTheMessageAndTheMessageTheInstant(t *testing.T) {
 	}
 }
 
-// What a correction takes from a key takes nothing from those that it shares an
-// allocation with.
-func TestACorrectionOfOneOfAll(t *testing.T) {
-	l := &memory{}
-	l.add(0, "quota.config.plan.c", `{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":1000}]}`)
-	l.add(0, "quota.config.pool.p", `{"id":"p","name":"p","provider":"kimi","connections":[{"connectionId":"c"}],"allocations":[{"apiKeyId":"*","weight":100}]}`)
-	l.add(1000, "quota.consumption", `{"apiKeyId":"a","connectionId":"c","cost":{"tokens":100}}`)
-	l.add(2000, "quota.adjustment", `{"apiKeyId":"b","connectionId":"c","reason":"refund","cost":{"tokens":-300}}`)
-	x := l.explained(t, began+3000)
-	line := lineOf(t, x, quota.Tokens, quota.Hourly, "")
-	if line.Consumed != 100_000 || line.Found != line.Consumed || line.Events != 2 || len(x.Notes) > 0 {
-		t.Errorf("found %d of %d, %d events, notes %q", line.Found, line.Consumed, line.Events, x.Notes)
+// What keys share is floored bucket by bucket, and what a key has alone is not.
+func TestACorrectionAmongKeysThatShare(t *testing.T) {
+	for allocation, want := range map[string]quota.Amount{"*": 50_000, "a": 0} {
+		l := &memory{}
+		l.add(0, "quota.config.plan.c", `{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":1000}]}`)
+		l.add(0, "quota.config.pool.p", `{"id":"p","name":"p","provider":"kimi","connections":[{"connectionId":"c"}],"allocations":[{"apiKeyId":"`+allocation+`","weight":100}]}`)
+		begin := hour - began%hour // of the next bucket
+		l.add(1000, "quota.consumption", `{"apiKeyId":"a","connectionId":"c","cost":{"tokens":100}}`)
+		l.add(begin, "quota.adjustment", `{"apiKeyId":"a","connectionId":"c","reason":"refund","cost":{"tokens":-300}}`)
+		x := l.explained(t, began+begin+hour/2)
+		line := lineOf(t, x, quota.Tokens, quota.Hourly, "")
+		if line.Consumed != want || line.Found != line.Consumed || line.Events != 2 || len(x.Notes) > 0 {
+			t.Errorf("%s: found %d of %d, want %d; %d events, notes %q", allocation, line.Found, line.Consumed, want, line.Events, x.Notes)
+		}
 	}
 }

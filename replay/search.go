@@ -55,9 +55,11 @@ func (x *explainer) newSearch(p *Player, back int64) *search {
 // allocation of their own share that of all others, if there is one. A key may be named
 // like that one, and has none of its own then.
 func (s *search) isAsker(key string) bool {
-	asker := s.made.Question.APIKeyID
-	return key == asker || s.others && !s.listed[key] && !s.listed[asker]
+	return key == s.made.Question.APIKeyID || s.shared() && !s.listed[key]
 }
+
+// shared reports whether the asker is one of those that share an allocation.
+func (s *search) shared() bool { return s.others && !s.listed[s.made.Question.APIKeyID] }
 
 // sure reports whether each cycle that parts are taken of was found.
 func (s *search) sure() bool {
