@@ -2,10 +2,7 @@ package keyfile
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +11,7 @@ import (
 )
 
 // ErrNoSuchToken is the error of Revoke when the key has no such token.
-var ErrNoSuchToken = errors.New("there is no such token")
+var ErrNoSuchToken = secretfile.ErrNone
 
 // Issue makes a token for the key, adds it to the file and returns it: it cannot be
 // had again. A file or a directory that is not there is made. It waits while another
@@ -23,12 +20,8 @@ func Issue(path, id string, now time.Time) (token string, err error) {
 	if err := checkNewID(id); err != nil {
 		return "", fmt.Errorf("id %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", err
-	}
 	token, key := newToken(id, now)
-	err = kind.Edit(path, func(keys []Key) ([]Key, error) { return append(keys, key), nil })
-	if err != nil {
+	if err := kind.Add(path, key); err != nil {
 		return "", err
 	}
 	return token, nil
@@ -48,28 +41,10 @@ func List(path string) ([]Key, error) {
 // prefix, which may also be the whole token; all of the key when it is "". None is
 // ErrNoSuchToken, and a file that is not there fs.ErrNotExist.
 func Revoke(path, id, prefix string) (revoked []Key, err error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, err
-	}
 	prefix = strings.TrimSpace(prefix)
-	err = kind.Edit(path, func(keys []Key) ([]Key, error) {
-		var kept []Key
-		for _, k := range keys {
-			if k.ID == id && (prefix == "" || prefix == k.Prefix || sumOf(prefix) == k.sum) {
-				revoked = append(revoked, k)
-			} else {
-				kept = append(kept, k)
-			}
-		}
-		if len(revoked) == 0 {
-			return nil, ErrNoSuchToken
-		}
-		return kept, nil
+	return kind.Remove(path, func(k *Key) bool {
+		return k.ID == id && (prefix == "" || prefix == k.Prefix || sumOf(prefix) == k.sum)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return revoked, nil
 }
 
 // Exposed reports whether others than its owner may read or write the file. Systems

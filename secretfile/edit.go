@@ -51,6 +51,43 @@ func (k Kind[E]) Edit(path string, change func([]E) ([]E, error)) error {
 	return replace(path, old, data)
 }
 
+// ErrNone is the error of Remove when nothing goes.
+var ErrNone = errors.New("there is no such token")
+
+// Add adds an entry to the file. A file or a directory that is not there is made.
+func (k Kind[E]) Add(path string, e E) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return k.Edit(path, func(list []E) ([]E, error) { return append(list, e), nil })
+}
+
+// Remove takes entries out of the file and returns them. None is ErrNone, and a file
+// that is not there fs.ErrNotExist.
+func (k Kind[E]) Remove(path string, goes func(*E) bool) (removed []E, err error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	err = k.Edit(path, func(list []E) ([]E, error) {
+		var kept []E
+		for i := range list {
+			if goes(&list[i]) {
+				removed = append(removed, list[i])
+			} else {
+				kept = append(kept, list[i])
+			}
+		}
+		if len(removed) == 0 {
+			return nil, ErrNone
+		}
+		return kept, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return removed, nil
+}
+
 // target follows links, so that a rename does not replace one, and two names of a
 // file share a lock.
 func target(path string) (string, error) {

@@ -2,9 +2,6 @@ package tokens
 
 import (
 	"cmp"
-	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +10,7 @@ import (
 )
 
 // ErrNoSuchToken is the error of Remove when the name has no such token.
-var ErrNoSuchToken = errors.New("there is no such token")
+var ErrNoSuchToken = secretfile.ErrNone
 
 // Add makes a token with the name, role, keys and end of t, adds it to the file and
 // returns it: it cannot be had again. A file or a directory that is not there is made.
@@ -22,12 +19,8 @@ func Add(path string, t Token, now time.Time) (token string, err error) {
 	if err := t.check(now); err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", err
-	}
 	token, t = newToken(t, now)
-	err = kind.Edit(path, func(list []Token) ([]Token, error) { return append(list, t), nil })
-	if err != nil {
+	if err := kind.Add(path, t); err != nil {
 		return "", err
 	}
 	return token, nil
@@ -47,28 +40,10 @@ func List(path string) ([]Token, error) {
 // prefix, which may also be the whole token; all of the name when it is "". None is
 // ErrNoSuchToken, and a file that is not there fs.ErrNotExist.
 func Remove(path, name, prefix string) (removed []Token, err error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, err
-	}
 	prefix = strings.TrimSpace(prefix)
-	err = kind.Edit(path, func(list []Token) ([]Token, error) {
-		var kept []Token
-		for _, t := range list {
-			if t.Name == name && (prefix == "" || prefix == t.Prefix || sumOf(prefix) == t.sum) {
-				removed = append(removed, t)
-			} else {
-				kept = append(kept, t)
-			}
-		}
-		if len(removed) == 0 {
-			return nil, ErrNoSuchToken
-		}
-		return kept, nil
+	return kind.Remove(path, func(t *Token) bool {
+		return t.Name == name && (prefix == "" || prefix == t.Prefix || sumOf(prefix) == t.sum)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return removed, nil
 }
 
 // Exposed reports whether others than its owner may read or write the file.
