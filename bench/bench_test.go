@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"go.uber.org/goleak"
 
+	"github.com/quotashare/quotashare/internal/brokertest"
 	"github.com/quotashare/quotashare/replay"
 	"github.com/quotashare/quotashare/replay/livelog"
 )
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m, lostChannel)
+	goleak.VerifyTestMain(m, brokertest.LostChannel)
 }
 
 // auditEnv makes the program of these tests an auditor.
@@ -59,10 +60,6 @@ func auditOnce(url string) error {
 	}
 	return errors.Join(p.To(ctx, p.End()), p.Close())
 }
-
-// lostChannel is a goroutine of nats.go that an engine which stops may leave behind when
-// its publisher is cleaned up before that goroutine has taken its channel.
-var lostChannel = goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect")
 
 // TestAQuickRunHasEveryRow looks at everything but the figures: what they are
 // depends on what else the machine does.

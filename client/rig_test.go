@@ -21,12 +21,7 @@ import (
 	"github.com/quotashare/quotashare/quota"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, ofEngines) }
-
-// ofEngines is a goroutine of nats.go that an engine which stops may leave behind when
-// its publisher is cleaned up before that goroutine has taken its channel. A client
-// publishes in another way and never has it.
-var ofEngines = goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect")
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, brokertest.LostChannel) }
 
 // lines collects a log.
 type lines struct {

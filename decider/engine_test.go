@@ -19,6 +19,7 @@ import (
 	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/internal/brokertest"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/memstore"
@@ -26,10 +27,8 @@ import (
 	"github.com/quotashare/quotashare/quota"
 )
 
-// A JetStream publisher that is cleaned up early may leave a goroutine behind that
-// waits at no channel. It is the client library's.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"))
+	goleak.VerifyTestMain(m, brokertest.LostChannel)
 }
 
 // lines collects log lines.

@@ -32,6 +32,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 func TestMain(m *testing.M) {
@@ -42,7 +44,7 @@ func TestMain(m *testing.M) {
 		code = 1
 	}
 	if code == 0 {
-		if err := goleak.Find(pebbleTicker, lostChannel); err != nil {
+		if err := goleak.Find(pebbleTicker, brokertest.LostChannel); err != nil {
 			fmt.Fprintln(os.Stderr, "goroutines are left over:", err)
 			code = 1
 		}
@@ -53,11 +55,6 @@ func TestMain(m *testing.M) {
 // pebbleTicker is a goroutine that Pebble leaves behind when it refuses to open
 // a damaged store. It is Pebble's, and ends with the process.
 var pebbleTicker = goleak.IgnoreTopFunction("github.com/cockroachdb/pebble/v2/vfs.(*diskHealthCheckingFS).startTickerLocked.func1")
-
-// lostChannel is a goroutine that a JetStream publisher leaves behind when it is
-// cleaned up before that goroutine has looked for its channel: it then waits at
-// none. It is the client library's, one for each publisher at most.
-var lostChannel = goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect")
 
 // patience is how long a test waits for what should come at once. It is long
 // because the machine may be busy, and costs nothing when all is well.

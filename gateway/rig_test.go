@@ -29,8 +29,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// A goroutine of nats.go that an engine which stops may leave behind.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"))
+	goleak.VerifyTestMain(m, brokertest.LostChannel)
 }
 
 const (

@@ -16,11 +16,12 @@ import (
 	"github.com/nats-io/nats.go/micro"
 	"go.uber.org/goleak"
 
+	"github.com/quotashare/quotashare/internal/brokertest"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, brokertest.LostChannel) }
 
 // patience bounds what a test waits for; it is never used up by a test that
 // passes.

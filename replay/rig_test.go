@@ -19,7 +19,7 @@ import (
 	"github.com/quotashare/quotashare/snapshots/snapdir"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, brokertest.LostChannel) }
 
 // rig is a log with a broker of its own.
 type rig struct {

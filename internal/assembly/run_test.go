@@ -17,14 +17,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/quotashare/quotashare/config"
+	"github.com/quotashare/quotashare/internal/brokertest"
 	"github.com/quotashare/quotashare/internal/program"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, lostChannel) }
-
-// lostChannel is a goroutine of nats.go that an engine which stops may leave behind when
-// its publisher is cleaned up before that goroutine has taken its channel.
-var lostChannel = goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect")
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, brokertest.LostChannel) }
 
 // process is a running assembly.
 type process struct {

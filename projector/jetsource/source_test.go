@@ -18,11 +18,12 @@ import (
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/internal/brokertest"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/projector/jetsource"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, brokertest.LostChannel) }
 
 // rig is an embedded log that can be stopped and started again.
 type rig struct {

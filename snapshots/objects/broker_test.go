@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childURL) != "" {
 		workUntilKilled()
 	}
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"))
+	goleak.VerifyTestMain(m, brokertest.LostChannel)
 }
 
 // smallBroker is one that is allowed little.
