@@ -27,6 +27,8 @@ func TestEverythingCanBeGiven(t *testing.T) {
 		Sync: "100ms", SaturationThreshold: "0.80", SoftDeprioritizeFactor: "1",
 		ConsumptionRetentionDays: "30", SignalTTL: "1m", HoldTTL: "1h", MaxLag: "1ms",
 		SnapshotInterval: "1h", SnapshotKeep: "2", APIToken: "secret", TokensFile: "/etc/tokens.json", LogLevel: "debug",
+		StoreNatsUser: "/etc/decider.user", NatsCA: "/etc/ca.pem", NatsConfig: "/etc/nats.conf", NatsCert: "/etc/nats.pem", NatsKey: "/etc/nats.key",
+		ServerName: "a", ClusterAddr: "10.0.0.1:6222", Replicas: "5", HTTPCert: "/etc/http.pem", HTTPKey: "/etc/http.key",
 	}.Parse(Default())
 	if err != nil {
 		t.Fatal(err)
@@ -37,6 +39,8 @@ func TestEverythingCanBeGiven(t *testing.T) {
 		Sync: 100 * time.Millisecond, SaturationThreshold: 800_000, SoftDeprioritizeFactor: 1_000_000,
 		ConsumptionRetentionDays: 30, SignalTTL: time.Minute, HoldTTL: time.Hour, MaxLag: time.Millisecond,
 		SnapshotInterval: time.Hour, SnapshotKeep: 2, APIToken: "secret", TokensFile: "/etc/tokens.json", LogLevel: slog.LevelDebug,
+		StoreNATSUser: "/etc/decider.user", NATSCA: "/etc/ca.pem", NATSConfig: "/etc/nats.conf", NATSTLS: KeyPair{"/etc/nats.pem", "/etc/nats.key"},
+		ServerName: "a", ClusterAddr: "10.0.0.1:6222", Replicas: 5, HTTPTLS: KeyPair{"/etc/http.pem", "/etc/http.key"},
 		Given: []Setting{
 			{"saturationThreshold", "0.8"},
 			{"softDeprioritizeFactor", "1"},
@@ -178,11 +182,59 @@ func TestAProgramWithoutALogIsToldWhereOneIs(t *testing.T) {
 }
 
 func TestVariablesAreThoseThatAreDocumented(t *testing.T) {
-	const want = "QUOTA_DATA_DIR QUOTA_STORE_DRIVER QUOTA_STORE_NATS_URL QUOTA_NATS_ADDR QUOTA_HTTP_ADDR QUOTA_HTTP_HOSTS QUOTA_SYNC " +
+	const want = "QUOTA_DATA_DIR QUOTA_STORE_DRIVER QUOTA_STORE_NATS_URL QUOTA_STORE_NATS_USER QUOTA_NATS_CA QUOTA_NATS_ADDR QUOTA_NATS_CONFIG QUOTA_NATS_CERT QUOTA_NATS_KEY QUOTA_SERVER_NAME QUOTA_CLUSTER_NAME QUOTA_CLUSTER_ADDR QUOTA_CLUSTER_ROUTES QUOTA_REPLICAS QUOTA_HTTP_ADDR QUOTA_HTTP_CERT QUOTA_HTTP_KEY QUOTA_HTTP_HOSTS QUOTA_SYNC " +
 		"QUOTA_SATURATION_THRESHOLD QUOTA_SOFT_DEPRIORITIZE_FACTOR QUOTA_CONSUMPTION_RETENTION_DAYS QUOTA_SIGNAL_TTL QUOTA_HOLD_TTL QUOTA_MAX_LAG " +
 		"QUOTA_SNAPSHOT_INTERVAL QUOTA_SNAPSHOT_KEEP QUOTA_API_TOKEN QUOTA_TOKENS_FILE QUOTA_LOG_LEVEL " +
 		"QUOTA_GATEWAY_CONFIG QUOTA_GATEWAY_CONNECTIONS QUOTA_KEYS_FILE QUOTA_DECIDE_TIMEOUT QUOTA_MAX_WAIT QUOTA_FAIL_CLOSED"
 	if got := strings.Join(Variables(), " "); got != want {
 		t.Errorf("variables %s, want %s", got, want)
+	}
+}
+
+// TestANodeOfACluster: what a node is told, and what is wrong with that.
+func TestANodeOfACluster(t *testing.T) {
+	node := Text{ClusterName: "quota", ServerName: "a", ClusterRoutes: "nats://b:6222, nats://c:6222"}
+	got, err := node.Parse(Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.ClusterName, want.ServerName, want.ClusterRoutes, want.Replicas = "quota", "a", []string{"nats://b:6222", "nats://c:6222"}, 3
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	tests := []struct {
+		name string
+		text func(t *Text)
+		want string // "" = nothing is wrong
+	}{
+		{"copies", func(t *Text) { t.Replicas = "1" }, ""},
+		{"more copies than there can be", func(t *Text) { t.Replicas = "6" }, `QUOTA_REPLICAS (--replicas) "6" is not within 1..5`},
+		{"copies of one that is alone", func(t *Text) { *t = Text{Replicas: "3"} }, `QUOTA_REPLICAS (--replicas) "3" asks for nodes, but the embedded server is alone; set QUOTA_CLUSTER_NAME, or leave it out`},
+		{"copies at somebody else's", func(t *Text) { *t = Text{Replicas: "3", StoreDriver: NATS, StoreNatsURL: "nats://a:4222"} }, ""},
+		{"routes without a cluster", func(t *Text) { t.ClusterName = "" }, `QUOTA_CLUSTER_ROUTES (--cluster-routes) is set, but the server is in no cluster: give QUOTA_CLUSTER_NAME the same name on all nodes`},
+		{"a cluster without routes", func(t *Text) { t.ClusterRoutes = "" }, `QUOTA_CLUSTER_ROUTES (--cluster-routes) is needed in a cluster: where this node finds the others, such as nats://b:6222,nats://c:6222`},
+		{"a route without a port", func(t *Text) { t.ClusterRoutes = "nats://b" }, `QUOTA_CLUSTER_ROUTES (--cluster-routes) has "nats://b", which is no route; use nats://host:6222`},
+		{"a route of another kind", func(t *Text) { t.ClusterRoutes = "http://b:6222" }, `QUOTA_CLUSTER_ROUTES (--cluster-routes) has "http://b:6222", which is no route; use nats://host:6222`},
+		{"no name of its own", func(t *Text) { t.ServerName = "" }, `QUOTA_SERVER_NAME (--server-name) is needed in a cluster: a name for this node alone, which it keeps`},
+		{"an odd name", func(t *Text) { t.ServerName = "a.b" }, `QUOTA_SERVER_NAME (--server-name) is "a.b"; use letters, digits, - and _`},
+		{"a log of somebody else's", func(t *Text) { t.StoreDriver, t.StoreNatsURL = NATS, "nats://a:4222" }, `QUOTA_CLUSTER_NAME (--cluster-name) is of the embedded server, but the driver is nats; leave it out`},
+		{"other machines", func(t *Text) { t.ClusterAddr = ":6222" }, `QUOTA_CLUSTER_ADDR (--cluster-addr) is ":6222", which other machines can reach; set QUOTA_NATS_CONFIG, or listen on 127.0.0.1`},
+		{"other machines that have a password", func(t *Text) { t.ClusterAddr, t.NatsConfig = ":6222", "f" }, ""},
+		{"clients elsewhere that have users", func(t *Text) { t.NatsAddr, t.NatsConfig = ":4222", "f" }, ""},
+		{"a key alone", func(t *Text) { t.NatsKey = "k" }, `QUOTA_NATS_CERT (--nats-cert) is missing: QUOTA_NATS_KEY is set, name the file of its certificate too`},
+		{"a certificate alone", func(t *Text) { t.HTTPCert = "c" }, `QUOTA_HTTP_KEY (--http-key) is missing: QUOTA_HTTP_CERT is set, name the file of its key too`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			text, have := node, ""
+			test.text(&text)
+			if _, err := text.Parse(Default()); err != nil {
+				have = strings.TrimSpace(strings.Join(strings.Split(err.Error(), "\n")[1:], "\n"))
+			}
+			if have != test.want {
+				t.Errorf("it says\n%s\nwant\n%s", have, test.want)
+			}
+		})
 	}
 }

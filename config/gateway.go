@@ -10,16 +10,19 @@ import (
 
 // Gateway is the configuration of the gateway, but for its connections.
 type Gateway struct {
-	StoreNATSURL string
-	HTTPAddr     string
-	KeysFile     string
-	Connections  string        // the JSON itself, "" = in the file
-	File         string        // of the connections
-	Timeout      time.Duration // within which the engine has to answer
-	MaxWait      time.Duration // for room at an account; 0 = none
-	FailClosed   bool
-	APIToken     string
-	LogLevel     slog.Level
+	StoreNATSURL  string
+	StoreNATSUser string // file of who we are there; "" = as the URL or the token says
+	NATSCA        string // file of certificates; "" = the system's
+	HTTPAddr      string
+	HTTPTLS       KeyPair
+	KeysFile      string
+	Connections   string        // the JSON itself, "" = in the file
+	File          string        // of the connections
+	Timeout       time.Duration // within which the engine has to answer
+	MaxWait       time.Duration // for room at an account; 0 = none
+	FailClosed    bool
+	APIToken      string
+	LogLevel      slog.Level
 }
 
 // DefaultGateway is the configuration of a gateway that was told nothing but its
@@ -42,6 +45,10 @@ func KeysFile(named, dataDir string) string {
 // GatewayText is the configuration of the gateway as it was given; "" means not given.
 type GatewayText struct {
 	StoreNatsURL       string `name:"store-nats-url" placeholder:"URL" help:"The log's NATS server, where the engine is asked (nats://127.0.0.1:4222)."`
+	StoreNatsUser      string `placeholder:"FILE" help:"Who we are to that server: a file with name:password, as quotashare nats-config makes it."`
+	NatsCA             string `name:"nats-ca" placeholder:"FILE" help:"Certificates that NATS servers' are checked with (the system's)."`
+	HTTPCert           string `name:"http-cert" placeholder:"FILE" help:"Certificate of the gateway; with it, clients must use https."`
+	HTTPKey            string `name:"http-key" placeholder:"FILE" help:"The key of that certificate."`
 	HTTPAddr           string `name:"http-addr" placeholder:"ADDR" help:"Where clients reach the gateway (127.0.0.1:8482)."`
 	GatewayConfig      string `placeholder:"FILE" help:"The providers' connections, as JSON."`
 	GatewayConnections string `placeholder:"JSON" help:"The same without a file: the array of connections."`
@@ -59,7 +66,11 @@ type GatewayText struct {
 func (t GatewayText) Parse(g Gateway) (Gateway, error) {
 	p := parser{given: map[string]string{}}
 	p.text(t.StoreNatsURL, &g.StoreNATSURL)
+	p.text(t.StoreNatsUser, &g.StoreNATSUser)
+	p.text(t.NatsCA, &g.NATSCA)
 	p.text(t.HTTPAddr, &g.HTTPAddr)
+	p.text(t.HTTPCert, &g.HTTPTLS.Cert)
+	p.text(t.HTTPKey, &g.HTTPTLS.Key)
 	p.text(t.GatewayConfig, &g.File)
 	p.text(t.GatewayConnections, &g.Connections)
 	if t.KeysFile != "" || t.DataDir != "" {
@@ -91,7 +102,8 @@ const (
 func (g Gateway) faults() Faults {
 	var f Faults
 	f.natsURL(g.StoreNATSURL)
-	f.addr("http-addr", g.HTTPAddr, "-") // clients have tokens of their own
+	f.addr("http-addr", g.HTTPAddr, "-", "") // clients have tokens of their own
+	f.pair("http", g.HTTPTLS)
 	f.duration("decide-timeout", g.Timeout, maxTimeout)
 	if g.MaxWait != 0 {
 		f.duration("max-wait", g.MaxWait, mostWait)

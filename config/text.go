@@ -18,8 +18,20 @@ type Text struct {
 	DataDir                  string `placeholder:"DIR" help:"Where the log and the state are kept (./data)."`
 	StoreDriver              string `placeholder:"NAME" help:"Home of the log: embedded, or nats for a server of yours (embedded)."`
 	StoreNatsURL             string `name:"store-nats-url" placeholder:"URL" help:"That server, such as nats://nats.example:4222."`
+	StoreNatsUser            string `placeholder:"FILE" help:"Who we are to that server: a file with name:password, as quotashare nats-config makes it."`
+	NatsCA                   string `name:"nats-ca" placeholder:"FILE" help:"Certificates that other NATS servers' are checked with (the system's)."`
 	NatsAddr                 string `placeholder:"ADDR" help:"Where the embedded NATS server listens (127.0.0.1:4222)."`
+	NatsConfig               string `placeholder:"FILE" help:"Users of the embedded server and their rights, from quotashare nats-config."`
+	NatsCert                 string `placeholder:"FILE" help:"Certificate of the embedded server; with it, clients must use TLS."`
+	NatsKey                  string `placeholder:"FILE" help:"The key of that certificate."`
+	ServerName               string `placeholder:"NAME" help:"Name of the embedded server, its own in a cluster (quotashare)."`
+	ClusterName              string `placeholder:"NAME" help:"Cluster that the embedded server is a node of; none, and it is alone."`
+	ClusterAddr              string `placeholder:"ADDR" help:"Where the other nodes reach this one (127.0.0.1:6222)."`
+	ClusterRoutes            string `placeholder:"URLS" help:"Where this node finds the others, such as nats://b:6222,nats://c:6222."`
+	Replicas                 string `placeholder:"N" help:"On how many nodes the log is kept (3 in a cluster, else 1)."`
 	HTTPAddr                 string `name:"http-addr" placeholder:"ADDR" help:"Where the HTTP API listens (127.0.0.1:8480)."`
+	HTTPCert                 string `name:"http-cert" placeholder:"FILE" help:"Certificate of the HTTP API; with it, clients must use https."`
+	HTTPKey                  string `name:"http-key" placeholder:"FILE" help:"The key of that certificate."`
 	HTTPHosts                string `name:"http-hosts" placeholder:"NAMES" help:"Host names the HTTP API answers to beside localhost, separated by commas."`
 	Sync                     string `placeholder:"WHEN" help:"When the log goes to disk: always, or every so often such as 100ms (always)."`
 	SaturationThreshold      string `placeholder:"0..1" help:"From which part of a limit on shares are enforced (0.5)."`
@@ -78,8 +90,16 @@ func (t Text) Parse(c Config) (Config, error) {
 	p.text(t.DataDir, &c.DataDir)
 	p.text(t.StoreDriver, &c.StoreDriver)
 	p.text(t.StoreNatsURL, &c.StoreNATSURL)
+	p.text(t.StoreNatsUser, &c.StoreNATSUser)
+	p.text(t.NatsCA, &c.NATSCA)
 	p.text(t.NatsAddr, &c.NATSAddr)
+	p.text(t.NatsConfig, &c.NATSConfig)
+	p.text(t.NatsCert, &c.NATSTLS.Cert)
+	p.text(t.NatsKey, &c.NATSTLS.Key)
+	p.cluster(t, &c)
 	p.text(t.HTTPAddr, &c.HTTPAddr)
+	p.text(t.HTTPCert, &c.HTTPTLS.Cert)
+	p.text(t.HTTPKey, &c.HTTPTLS.Key)
 	p.text(t.APIToken, &c.APIToken)
 	p.text(t.TokensFile, &c.TokensFile)
 	p.list(t.HTTPHosts, &c.HTTPHosts)
@@ -99,6 +119,21 @@ func (t Text) Parse(c Config) (Config, error) {
 		return c, faults
 	}
 	return c, nil
+}
+
+// cluster reads what makes the embedded server one of several. A log has three copies
+// there unless somebody says otherwise.
+func (p *parser) cluster(t Text, c *Config) {
+	p.text(t.ServerName, &c.ServerName)
+	p.text(t.ClusterName, &c.ClusterName)
+	p.text(t.ClusterAddr, &c.ClusterAddr)
+	p.list(t.ClusterRoutes, &c.ClusterRoutes)
+	replicas := int64(c.Replicas)
+	if c.ClusterName != "" {
+		replicas = clusterReplicas
+	}
+	p.whole("replicas", t.Replicas, &replicas)
+	c.Replicas = int(replicas)
 }
 
 // settings reads those values that the engine keeps in the log.

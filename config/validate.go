@@ -67,8 +67,11 @@ func (c Config) Validate() error {
 func (c Config) faults() Faults {
 	var f Faults
 	f.home(c)
-	f.addr("nats-addr", c.NATSAddr, c.APIToken)
-	f.addr("http-addr", c.HTTPAddr, cmp.Or(c.APIToken, c.TokensFile))
+	f.addr("nats-addr", c.NATSAddr, cmp.Or(c.NATSConfig, c.APIToken), "nats-config")
+	f.addr("http-addr", c.HTTPAddr, cmp.Or(c.APIToken, c.TokensFile), "api-token")
+	f.pair("nats", c.NATSTLS)
+	f.pair("http", c.HTTPTLS)
+	f.cluster(c)
 	f.ratio("saturation-threshold", c.SaturationThreshold)
 	f.ratio("soft-deprioritize-factor", c.SoftDeprioritizeFactor)
 	f.whole("consumption-retention-days", c.ConsumptionRetentionDays, 1, maxRetention)
@@ -116,16 +119,72 @@ func (f *Faults) natsURL(list string) bool {
 	return true
 }
 
-// addr checks an address to listen on. Anything but loopback needs a token:
-// whoever reaches the port could change quotas.
-func (f *Faults) addr(flag, addr, token string) {
+// pair checks that a certificate has its key.
+func (f *Faults) pair(of string, k KeyPair) {
+	switch {
+	case k.Cert == "" && k.Key != "":
+		f.add(of+"-cert", "is missing: %s is set, name the file of its certificate too", Variable(of+"-key"))
+	case k.Key == "" && k.Cert != "":
+		f.add(of+"-key", "is missing: %s is set, name the file of its key too", Variable(of+"-cert"))
+	}
+}
+
+// mostReplicas is what the broker knows.
+const mostReplicas = 5
+
+// cluster checks what makes one server of several. The server's name tells the nodes
+// apart, and what each of them stores belongs to it, so it is nothing to be made up anew
+// at each start.
+func (f *Faults) cluster(c Config) {
+	f.whole("replicas", int64(c.Replicas), 1, mostReplicas)
+	if c.ClusterName == "" {
+		if len(c.ClusterRoutes) > 0 {
+			f.add("cluster-routes", "is set, but the server is in no cluster: give %s the same name on all nodes", Variable("cluster-name"))
+		}
+		if c.StoreDriver == Embedded && c.Replicas > 1 {
+			f.add("replicas", "asks for nodes, but the embedded server is alone; set %s, or leave it out", Variable("cluster-name"))
+		}
+		return
+	}
+	if c.StoreDriver != Embedded {
+		f.add("cluster-name", "is of the embedded server, but the driver is %s; leave it out", c.StoreDriver)
+	}
+	if c.ServerName == defaultServer {
+		f.add("server-name", "is needed in a cluster: a name for this node alone, which it keeps")
+	}
+	f.name("server-name", c.ServerName)
+	f.name("cluster-name", c.ClusterName)
+	if len(c.ClusterRoutes) == 0 {
+		f.add("cluster-routes", "is needed in a cluster: where this node finds the others, such as nats://b:6222,nats://c:6222")
+	}
+	for _, route := range c.ClusterRoutes {
+		if u, err := url.Parse(route); err != nil || u.Hostname() == "" || u.Port() == "" || (u.Scheme != "nats" && u.Scheme != "tls") {
+			f.add("cluster-routes", "has %q, which is no route; use nats://host:6222", route)
+		}
+	}
+	f.addr("cluster-addr", c.ClusterAddr, c.NATSConfig, "nats-config")
+}
+
+// name checks a name that the broker makes subjects and files of.
+func (f *Faults) name(flag, name string) {
+	odd := func(r rune) bool {
+		return (r < 'a' || 'z' < r) && (r < 'A' || 'Z' < r) && (r < '0' || '9' < r) && r != '-' && r != '_'
+	}
+	if strings.ContainsFunc(name, odd) {
+		f.add(flag, "is %q; use letters, digits, - and _", name)
+	}
+}
+
+// addr checks an address to listen on. Anything but loopback needs a secret, which the
+// other flag gives: whoever reaches the port could change quotas.
+func (f *Faults) addr(flag, addr, secret, other string) {
 	host, port, err := net.SplitHostPort(addr)
 	n, portErr := strconv.Atoi(port)
 	switch {
 	case err != nil || portErr != nil || n < 0 || n > 65535:
 		f.add(flag, "is %q; use host:port", addr)
-	case token == "" && !Loopback(host):
-		f.add(flag, "is %q, which other machines can reach; set %s, or listen on 127.0.0.1", addr, Variable("api-token"))
+	case secret == "" && !Loopback(host):
+		f.add(flag, "is %q, which other machines can reach; set %s, or listen on 127.0.0.1", addr, Variable(other))
 	}
 }
 
