@@ -57,7 +57,9 @@ var Boundaries = []Boundary{
 	{"gateway", words("quota", "wire", "plans", "client", "dialect", "keyfile"), "it passes calls on, and knows of the engine only its client, and the names of the catalogue"},
 	{"httpapi", words("explanation", "whatif", "events", "plans", "questions", "usage", "wire", "quota", "tokens"), "a door carries documents and judges nothing"},
 	{"httpapi/openapitest", nil, "it holds a server to its document, and knows neither"},
-	{"ingest", words("events"), "the log stores bytes, and knows of events only the names of their subjects"},
+	{"ingest/natsusers/login", nil, "who one is at a broker is said without knowing a server"},
+	{"ingest/natsusers", words("ingest/natsusers/login"), "who may do what is a table of subjects, and who runs the server is not known here"},
+	{"ingest", words("events", "ingest/natsusers", "ingest/natsusers/login"), "the log stores bytes, and knows of events only the names of their subjects"},
 	{"ingest/groups", words("events"), "events of many callers become messages; to where is not known here"},
 	{"ingest/spool", words("events", "wire", "ingest/groups"), "it keeps messages and knows no broker"},
 	{"ingest/intake", words("events", "httpapi", "ingest/groups", "ingest/spool"), "it puts together how events get into the log, and folds nothing"},
@@ -93,7 +95,7 @@ type Owner struct {
 // Owners are the outside modules that stay behind one door. Those that are not
 // here may be imported wherever the boundary of purity allows it.
 var Owners = []Owner{
-	{"github.com/nats-io/nats-server", words("ingest", "internal/brokertest"), "only the owner of the log runs a server; tests run those of others"},
+	{"github.com/nats-io/nats-server", words("ingest", "ingest/natsusers", "internal/brokertest"), "only the owner of the log runs a server, and reads its configuration; tests run those of others"},
 	{"github.com/cockroachdb/pebble", words("projector/pebblestore", "ingest", "internal/scratch"), "one store speaks Pebble; ingest and scratch take its file lock"},
 	{"github.com/vmihailenco/msgpack", words("wire"), "one package reads encodings"},
 	{"github.com/alecthomas/kong", words("cmd", "internal/program"), "command lines belong to programs"},

@@ -1,0 +1,81 @@
+package natsusers
+
+import "slices"
+
+// Role is what a user is for.
+type Role string
+
+// The roles. There is one user for each, of the same name, and any number of gateways.
+const (
+	Gateway Role = "gateway" // publishes events and asks
+	Ingest  Role = "ingest"  // makes the streams and takes events over HTTP
+	Decider Role = "decider" // folds, answers, and writes what follows
+	Admin   Role = "admin"   // a person who runs the broker
+	Viewer  Role = "viewer"  // reads the log: replay, verify, explain
+)
+
+// Rights are the subjects that a user may publish to and subscribe to, beside his inbox.
+type Rights struct {
+	Publish   []string
+	Subscribe []string
+	// Answers is for who answers questions: he may publish to the inboxes of all users.
+	Answers bool
+}
+
+// The rights of each role. A stream is named where its name is in the subject of a
+// request to the broker, so nothing can be done to another one.
+var table = map[Role]Rights{
+	Gateway: {
+		Publish: slices.Concat(publications, questions),
+	},
+	Ingest: {
+		Publish: slices.Concat(publications, []string{
+			"$JS.API.STREAM.INFO.QUOTA", "$JS.API.STREAM.CREATE.QUOTA",
+			"$JS.API.STREAM.UPDATE.QUOTA", // takes the age limit away that earlier versions set
+			"$JS.API.STREAM.INFO.QUOTA_REJECTED", "$JS.API.STREAM.CREATE.QUOTA_REJECTED",
+			"$JS.API.STREAM.INFO.QUOTA_DECISIONS", "$JS.API.STREAM.CREATE.QUOTA_DECISIONS",
+		}),
+	},
+	Decider: {
+		Publish: slices.Concat(publications, reading, []string{
+			"quota.hold", "quota.due",
+			"quota.config.>", // because its HTTP API does
+			"quota.rejected.>", "quota.decisions.>", "quotashare.peer.hold",
+			"$JS.API.INFO", "$JS.API.STREAM.UPDATE.QUOTA", "$JS.API.STREAM.PURGE.QUOTA",
+			"$JS.API.STREAM.MSG.GET.QUOTA_REJECTED", "$JS.API.STREAM.PURGE.QUOTA_REJECTED",
+			"$JS.API.STREAM.CREATE.OBJ_QUOTA_SNAPSHOTS", "$JS.API.STREAM.PURGE.OBJ_QUOTA_SNAPSHOTS", "$O.QUOTA_SNAPSHOTS.>",
+			"$JS.API.STREAM.INFO.KV_QUOTA_LEASES", "$JS.API.STREAM.CREATE.KV_QUOTA_LEASES",
+			"$JS.API.DIRECT.GET.KV_QUOTA_LEASES.>", "$KV.QUOTA_LEASES.>",
+		}),
+		Subscribe: slices.Concat(questions, []string{"$SRV.>", "quotashare.peer.hold"}),
+		Answers:   true,
+	},
+	Admin: {
+		Publish: []string{">"}, Subscribe: []string{">"},
+	},
+	Viewer: {
+		Publish: reading,
+	},
+}
+
+// publications are the subjects of what gateways report, each with tokens of their own
+// behind it.
+var publications = []string{
+	"quota.consumption", "quota.consumption.>",
+	"quota.saturation", "quota.saturation.>",
+	"quota.adjustment", "quota.adjustment.>",
+	"quota.release", "quota.release.>",
+}
+
+var questions = []string{"quota.decide", "quota.route"}
+
+// reading is what the log, what was rejected and decided, and the snapshots in the broker
+// are read with.
+var reading = []string{
+	"$JS.API.STREAM.INFO.QUOTA", "$JS.API.STREAM.MSG.GET.QUOTA",
+	"$JS.API.CONSUMER.CREATE.QUOTA.>", "$JS.API.CONSUMER.DELETE.QUOTA.*", "$JS.API.CONSUMER.MSG.NEXT.QUOTA.*",
+	"$JS.API.STREAM.INFO.QUOTA_REJECTED",
+	"$JS.API.STREAM.INFO.QUOTA_DECISIONS",
+	"$JS.API.CONSUMER.CREATE.QUOTA_DECISIONS.>", "$JS.API.CONSUMER.DELETE.QUOTA_DECISIONS.*", "$JS.API.CONSUMER.MSG.NEXT.QUOTA_DECISIONS.*",
+	"$JS.API.STREAM.INFO.OBJ_QUOTA_SNAPSHOTS", "$JS.API.DIRECT.GET.OBJ_QUOTA_SNAPSHOTS.>", "$JS.API.DIRECT.GET.OBJ_QUOTA_SNAPSHOTS",
+}
