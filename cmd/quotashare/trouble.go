@@ -24,7 +24,7 @@ func (c *client) unreachable(err error) error {
 	case errors.As(err, &name):
 		return c.elsewhere("no machine is found by the name in %s", c.base)
 	case errors.As(err, &ask) && ask.Timeout():
-		return c.elsewhere("%s does not answer within %s", c.base, answerWithin)
+		return c.elsewhere("%s does not answer within %s", c.base, c.http.Timeout)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return c.elsewhere("nobody answers at %s", c.base)
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):

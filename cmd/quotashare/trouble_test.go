@@ -19,7 +19,7 @@ import (
 // What goes wrong on the way is said with the address and how to change it, and
 // not in the words of the library.
 func TestUnreachable(t *testing.T) {
-	c := &client{base: "http://here:1"}
+	c := &client{base: "http://here:1", http: http.Client{Timeout: answerWithin}}
 	for _, tt := range []struct {
 		err  error
 		want string
