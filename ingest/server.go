@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -29,21 +29,12 @@ var (
 	ErrDirInUse  = errors.New("data directory already in use")
 )
 
-// Options says where and how the embedded server runs.
-type Options struct {
-	Dir    string        // its own directory; created when missing
-	Addr   string        // host:port to listen on; port 0 or -1 picks a free one
-	Alone  bool          // no listener, and no Addr: only Connect reaches it
-	Sync   time.Duration // 0 = fsync before every acknowledgement
-	Token  string        // "" = clients need none
-	Logger *slog.Logger  // nil = the default logger
-}
-
 // Server is a running embedded NATS server.
 type Server struct {
 	nats *server.Server
 	log  *serverLog
 	lock io.Closer
+	own  []nats.Option
 }
 
 // Start runs an embedded NATS server with JetStream and returns once it
@@ -51,20 +42,18 @@ type Server struct {
 // process: what nats-server calls fatal comes back as an error, or later on
 // Failed.
 func Start(o Options) (*Server, error) {
-	opts, err := natsOptions(o)
+	opts, own, err := natsOptions(o)
 	if err != nil {
 		return nil, err
 	}
-	if !o.Alone {
-		if err := checkFree(o.Addr); err != nil {
-			return nil, err
-		}
+	if err := o.free(); err != nil {
+		return nil, err
 	}
 	lock, err := lockDir(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{log: newServerLog(o.Logger, o.Alone), lock: lock}
+	s := &Server{log: newServerLog(o.Logger, o.Alone), lock: lock, own: own}
 	if s.nats, err = server.NewServer(opts); err != nil {
 		return nil, errors.Join(fmt.Errorf("nats server: %w", err), lock.Close())
 	}
@@ -92,10 +81,15 @@ func (s *Server) ready() error {
 // ClientURL returns the URL that clients connect to, without the token.
 func (s *Server) ClientURL() string { return s.nats.ClientURL() }
 
+// ClientOptions says who the process is that runs the server, for connecting to it at
+// ClientURL. Such a connection goes to no other node of a cluster: it ends with the
+// process, and so does the server.
+func (s *Server) ClientOptions() []nats.Option { return s.own }
+
 // Connect connects from within the process, which the server's address, if it has
 // one, has no part in.
 func (s *Server) Connect(name string) (*nats.Conn, error) {
-	nc, err := nats.Connect("", nats.InProcessServer(s.nats), nats.Name(name), nats.MaxReconnects(-1))
+	nc, err := nats.Connect("", append(slices.Clone(s.own), nats.InProcessServer(s.nats), nats.Name(name), nats.MaxReconnects(-1))...)
 	if err != nil {
 		return nil, fmt.Errorf("nats server: %w", err)
 	}
@@ -129,79 +123,31 @@ func (s *Server) settle() {
 
 const settleWithin = 2 * time.Second
 
-// A client that says nothing is given up after maxPings pings without an answer
-// and one interval more, 9 s. Until then a decider whose machine is gone is sent
-// its share of all questions, and each of those is a time-out at a gateway; by
-// default that would go on for 6 minutes. A process that ends is noticed at once,
-// because its system closes its connection.
-const (
-	pingInterval = 3 * time.Second
-	maxPings     = 2
-)
-
-// unlimitedStore is more than any disk, and far from where sums overflow.
-const unlimitedStore = 1 << 60
-
-func natsOptions(o Options) (*server.Options, error) {
-	var host string
-	var port int
-	if !o.Alone {
-		var err error
-		if host, port, err = splitAddr(o.Addr); err != nil {
-			return nil, err
-		}
+// free reports an address that somebody else listens on.
+func (o *Options) free() error {
+	if o.Alone {
+		return nil
 	}
-	return &server.Options{
-		ServerName: "quotashare",
-		Host:       host,
-		Port:       port,
-		DontListen: o.Alone,
-		JetStream:  true,
-		// The disk is the limit. By default the server takes three quarters of
-		// what was free when it started, and after a restart may have less than
-		// it holds already.
-		JetStreamMaxStore:      unlimitedStore,
-		StoreDir:               o.Dir,
-		SyncAlways:             o.Sync == 0,
-		SyncInterval:           o.Sync,
-		Authorization:          o.Token,
-		PingInterval:           pingInterval,
-		MaxPingsOut:            maxPings,
-		NoSigs:                 true,
-		DisableJetStreamBanner: true,
-	}, nil
-}
-
-// splitAddr turns host:port into what nats-server wants, where a free port is
-// -1 and 0 would be its default port.
-func splitAddr(addr string) (host string, port int, err error) {
-	host, text, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "", 0, fmt.Errorf("nats address %q: %w", addr, err)
+	err := checkFree("nats", o.Addr)
+	if o.Cluster != nil {
+		err = errors.Join(err, checkFree("cluster", o.Cluster.Addr))
 	}
-	port, err = strconv.Atoi(text)
-	if err != nil || port < -1 || port > 65535 {
-		return "", 0, fmt.Errorf("nats address %q: the port is not 0..65535", addr)
-	}
-	if port == 0 {
-		port = server.RANDOM_PORT
-	}
-	return host, port, nil
+	return err
 }
 
 // checkFree listens and closes again. nats-server would find out as well, but
 // only after it has opened the store, and it tells in words and not in errors.
-func checkFree(addr string) error {
-	host, port, err := splitAddr(addr)
+func checkFree(of, addr string) error {
+	host, port, err := splitAddr(of, addr)
 	if err != nil || port == server.RANDOM_PORT {
 		return err
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("nats address %s: %w", addr, ErrAddrInUse)
+		return fmt.Errorf("%s address %s: %w", of, addr, ErrAddrInUse)
 	case err != nil:
-		return fmt.Errorf("nats address %s: %w", addr, err)
+		return fmt.Errorf("%s address %s: %w", of, addr, err)
 	}
 	return l.Close()
 }

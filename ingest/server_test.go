@@ -211,7 +211,7 @@ func TestServerLinesGoThroughSlog(t *testing.T) {
 // two minutes later.
 func TestSyncReachesTheServer(t *testing.T) {
 	for _, sync := range []time.Duration{0, 100 * time.Millisecond} {
-		o, err := natsOptions(Options{Addr: "127.0.0.1:0", Sync: sync})
+		o, _, err := natsOptions(Options{Addr: "127.0.0.1:0", Sync: sync})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +224,7 @@ func TestSyncReachesTheServer(t *testing.T) {
 // A decider that is gone without a word costs its share of all questions until
 // it is noticed, so that must be a matter of seconds.
 func TestSilentClientsAreGivenUpSoon(t *testing.T) {
-	o, err := natsOptions(Options{Addr: "127.0.0.1:0"})
+	o, _, err := natsOptions(Options{Addr: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

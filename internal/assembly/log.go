@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -20,6 +19,7 @@ import (
 type logOf struct {
 	conn   *nats.Conn
 	server *ingest.Server // nil when somebody else runs it
+	alone  bool           // that server has all of it: the log is never away
 	intake *intake.Intake // nil before events are taken
 	// reach waits until the log answers and has its streams; nil = it does.
 	reach func(context.Context) error
@@ -34,17 +34,25 @@ func (r *run) openLog(ctx context.Context) (*logOf, error) {
 	if external {
 		return r.openOther(ctx)
 	}
+	return r.openOwn(ctx)
+}
+
+// openOwn starts a server. One that is alone has the streams at once; one of a cluster
+// waits for other nodes, and what only takes events does so meanwhile.
+func (r *run) openOwn(ctx context.Context) (*logOf, error) {
 	server, err := r.startServer()
 	if err != nil {
 		return nil, err
 	}
-	conn, err := program.Dial(ctx, server.ClientURL(), r.parts.Name, r.natsToken(), r.log)
+	own := program.Broker{URL: server.ClientURL(), More: server.ClientOptions()}
+	conn, err := program.Dial(ctx, own, r.parts.Name, r.log)
 	if err != nil {
 		return nil, errors.Join(err, server.Shutdown())
 	}
-	l := &logOf{conn: conn, server: server}
-	if err := r.prepare(ctx, l); err != nil {
-		return nil, errors.Join(err, l.close())
+	l := &logOf{conn: conn, server: server, alone: r.cfg.ClusterName == ""}
+	l.reach = func(ctx context.Context) error { return r.prepare(ctx, l) }
+	if l.alone || r.parts.Decides {
+		return l.reached(ctx)
 	}
 	return l, nil
 }
@@ -52,7 +60,8 @@ func (r *run) openLog(ctx context.Context) (*logOf, error) {
 // openOther connects to a log of somebody else's. A program that only takes events does so
 // while the log is away, too, and finds the streams later.
 func (r *run) openOther(ctx context.Context) (*logOf, error) {
-	conn, connected, err := program.Dialing(r.cfg.StoreNATSURL, r.parts.Name, "", r.log)
+	other := program.Broker{URL: r.cfg.StoreNATSURL, User: r.cfg.StoreNATSUser, CA: r.cfg.NATSCA}
+	conn, connected, err := program.Dialing(other, r.parts.Name, r.log)
 	if err != nil {
 		return nil, err
 	}
@@ -95,28 +104,6 @@ func (r *run) external() (bool, error) {
 	return false, nil
 }
 
-// natsToken is what clients of the embedded server must present. On loopback
-// they need none, as over HTTP they need none there without a token.
-func (r *run) natsToken() string {
-	if r.natsLoopback() {
-		return ""
-	}
-	return r.cfg.APIToken
-}
-
-func (r *run) startServer() (*ingest.Server, error) {
-	server, err := ingest.Start(ingest.Options{
-		Dir: filepath.Join(r.cfg.DataDir, "nats"), Addr: r.cfg.NATSAddr, Sync: r.cfg.Sync, Token: r.natsToken(), Logger: r.log,
-	})
-	switch {
-	case errors.Is(err, ingest.ErrAddrInUse):
-		return nil, program.Hint(err, "another server listens there; stop it, or set %s to another address", config.Variable("nats-addr"))
-	case errors.Is(err, ingest.ErrDirInUse):
-		return nil, program.Hint(err, "another quotashare uses this directory; stop it, or set %s", config.Variable("data-dir"))
-	}
-	return server, err
-}
-
 // prepare makes the streams, if they are ours to make.
 func (r *run) prepare(ctx context.Context, l *logOf) error {
 	if !r.parts.OwnsLog {
@@ -141,11 +128,11 @@ func (r *run) prepare(ctx context.Context, l *logOf) error {
 }
 
 // ensure makes the streams. A cluster may have no leader for some seconds, and somebody
-// else's broker may have its troubles; our own has no excuse.
+// else's broker may have its troubles; a server of our own that is alone has no excuse.
 func (r *run) ensure(ctx context.Context, l *logOf, js jetstream.JetStream) ([]ingest.Difference, error) {
 	for {
-		diff, err := ingest.EnsureStreams(ctx, js, ingest.Configs(int(r.cfg.ConsumptionRetentionDays), 1))
-		if err == nil || l.server != nil || ctx.Err() != nil {
+		diff, err := ingest.EnsureStreams(ctx, js, ingest.Configs(int(r.cfg.ConsumptionRetentionDays), r.cfg.Replicas))
+		if err == nil || l.alone || ctx.Err() != nil {
 			return diff, err
 		}
 		r.log.Warn("the streams of the log cannot be made; trying again", "every", ensureWait, "err", err)

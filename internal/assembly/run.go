@@ -2,6 +2,7 @@ package assembly
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -78,9 +79,13 @@ func (r *run) live(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	secured, err := r.secured(listener)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	d, l := newDoor(), (*logOf)(nil)
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return serve(gctx, listener, httpapi.NewServer(d, r.log)) })
+	g.Go(func() error { return serve(gctx, secured, httpapi.NewServer(d, r.log)) })
 	g.Go(func() (err error) {
 		if l, err = r.openLog(gctx); err == nil {
 			return r.follow(gctx, listener, l, d)
@@ -140,11 +145,11 @@ func unlessEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// openIntake opens what takes events. Only a log of somebody else's is away while this
-// process is not.
+// openIntake opens what takes events. Only a log that others have a part in is away while
+// this process is not.
 func (r *run) openIntake(l *logOf) (*intake.Intake, error) {
 	o := intake.Options{Conn: l.conn, Logger: r.log}
-	if l.server == nil {
+	if !l.alone {
 		o.SpoolDir = filepath.Join(r.cfg.DataDir, "spool")
 	}
 	return intake.Open(o)
@@ -193,7 +198,7 @@ func (r *run) listening(listener net.Listener, l *logOf) Listening {
 		at = program.WithoutSecrets(r.cfg.StoreNATSURL)
 	}
 	return Listening{
-		NATS: at, HTTP: "http://" + listener.Addr().String(), DataDir: r.cfg.DataDir,
+		NATS: at, HTTP: r.scheme() + listener.Addr().String(), DataDir: r.cfg.DataDir,
 		Own: l.server != nil, Token: r.cfg.APIToken != "" || r.cfg.TokensFile != "",
 	}
 }
@@ -212,6 +217,23 @@ func listen(addr string) (net.Listener, error) {
 		return nil, fmt.Errorf("http address %s: %w", addr, err)
 	}
 	return l, nil
+}
+
+// secured is the listener behind TLS, if there is to be any.
+func (r *run) secured(l net.Listener) (net.Listener, error) {
+	t, err := r.serverTLS(r.cfg.HTTPTLS)
+	if err != nil || t == nil {
+		return l, err
+	}
+	t.NextProtos = []string{"h2", "http/1.1"}
+	return tls.NewListener(l, t), nil
+}
+
+func (r *run) scheme() string {
+	if r.cfg.HTTPTLS.Given() {
+		return "https://"
+	}
+	return "http://"
 }
 
 // handler is the HTTP door, with metrics of its own: two processes of this kind

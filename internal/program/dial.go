@@ -18,8 +18,8 @@ const redialWait = time.Second
 // a program that gave up and began a log of its own would fork it. Every failed
 // try is logged. The connection reconnects for ever. It ends early only when
 // ctx does, or when the server refuses who we are.
-func Dial(ctx context.Context, serverURL, name, token string, log *slog.Logger) (*nats.Conn, error) {
-	conn, connected, err := Dialing(serverURL, name, token, log)
+func Dial(ctx context.Context, to Broker, name string, log *slog.Logger) (*nats.Conn, error) {
+	conn, connected, err := Dialing(to, name, log)
 	if err != nil {
 		return nil, err
 	}
@@ -32,11 +32,15 @@ func Dial(ctx context.Context, serverURL, name, token string, log *slog.Logger) 
 
 // Dialing is Dial for who has something to do until the log answers; connected waits
 // for that, and may be called once.
-func Dialing(serverURL, name, token string, log *slog.Logger) (conn *nats.Conn, connected func(context.Context) error, err error) {
+func Dialing(to Broker, name string, log *slog.Logger) (conn *nats.Conn, connected func(context.Context) error, err error) {
 	opened := make(chan struct{}, 1)
 	closed := make(chan error, 1)
-	shown := WithoutSecrets(serverURL)
-	opts := []nats.Option{
+	shown := WithoutSecrets(to.URL)
+	opts, err := to.Options()
+	if err != nil {
+		return nil, nil, err
+	}
+	opts = append(opts,
 		nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(redialWait), nats.RetryOnFailedConnect(true),
 		nats.ConnectHandler(func(*nats.Conn) { opened <- struct{}{} }),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
@@ -49,11 +53,8 @@ func Dialing(serverURL, name, token string, log *slog.Logger) (conn *nats.Conn, 
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("the log answers again", "url", nc.ConnectedUrlRedacted()) }),
 		nats.ClosedHandler(func(nc *nats.Conn) { closed <- nc.LastError() }),
-	}
-	if token != "" {
-		opts = append(opts, nats.Token(token))
-	}
-	if conn, err = nats.Connect(serverURL, opts...); err != nil {
+	)
+	if conn, err = nats.Connect(to.URL, opts...); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", shown, err)
 	}
 	return conn, func(ctx context.Context) error {

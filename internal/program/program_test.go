@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"go.uber.org/goleak"
 
 	"github.com/quotashare/quotashare/config"
@@ -165,7 +166,7 @@ func TestDialWaitsForTheLog(t *testing.T) {
 	said := make(lines, 100)
 	done := make(chan error, 1)
 	go func() {
-		nc, err := Dial(t.Context(), "nats://"+addr, "test", "", Logger(said, slog.LevelInfo))
+		nc, err := Dial(t.Context(), Broker{URL: "nats://" + addr}, "test", Logger(said, slog.LevelInfo))
 		if err == nil {
 			nc.Close()
 		}
@@ -189,7 +190,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	said := make(lines, 100)
 	done := make(chan error, 1)
 	go func() {
-		_, err := Dial(ctx, "nats://127.0.0.1:1", "test", "", Logger(said, slog.LevelInfo))
+		_, err := Dial(ctx, Broker{URL: "nats://127.0.0.1:1"}, "test", Logger(said, slog.LevelInfo))
 		done <- err
 	}()
 	said.waitFor(t, "trying again")
@@ -204,10 +205,10 @@ func TestDialWithAWrongTokenIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Dial(t.Context(), s.ClientURL(), "test", "wrong", slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "the server refuses us") {
+	if _, err := Dial(t.Context(), Broker{URL: s.ClientURL(), More: []nats.Option{nats.Token("wrong")}}, "test", slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "the server refuses us") {
 		t.Errorf("error is %v", err)
 	}
-	nc, err := Dial(t.Context(), s.ClientURL(), "test", "right", slog.New(slog.DiscardHandler))
+	nc, err := Dial(t.Context(), Broker{URL: s.ClientURL(), More: s.ClientOptions()}, "test", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
