@@ -59,6 +59,7 @@ type Source struct {
 	o       Options
 	js      jetstream.JetStream
 	session *session // nil = not connected
+	stream  jetstream.Stream
 	last    projector.Position
 	// lastMessage is the message of last when it was read here; the hash of last
 	// is computed from it when it is needed, at the next connect.
@@ -68,6 +69,7 @@ type Source struct {
 	// away is how long Next has waited since something came. A caller who is long in
 	// coming back, and finds a consumer that is gone, has not waited.
 	away time.Duration
+	replicas
 }
 
 // New returns a source that connects when it is first read.
@@ -95,6 +97,9 @@ const (
 	// while the broker restarts is lost, and the client library would wait five
 	// seconds for it: as long as a state may be old (maxLag).
 	lookWithin = time.Second
+	// openWithin bounds the making of a consumer. A cluster may give it to a server that
+	// is dead and not known to be; the next try may find another one.
+	openWithin = 2 * time.Second
 )
 
 // Next implements projector.Source. A log that cannot be reached is waited
@@ -138,15 +143,20 @@ func (s *Source) next(ctx context.Context) (projector.Messages, error) {
 			return projector.Messages{}, err
 		}
 		// What was read to verify, and is to be folded, is still to come.
-		return projector.Messages{Pending: s.pending + uint64(len(s.session.back))}, nil
+		return projector.Messages{Pending: s.toCome(s.last.Seq, s.pending+uint64(len(s.session.back)))}, nil
 	}
 	s.list = s.list[:0]
 	if err := s.session.take(ctx, &s.list, &s.pending); err != nil {
 		return projector.Messages{}, err
 	}
+	if len(s.list) == 0 {
+		if err := s.look(ctx, s.stream, s.last.Seq); err != nil {
+			return projector.Messages{}, err
+		}
+	}
 	s.away = 0
 	s.note()
-	return projector.Messages{List: s.list, Pending: s.pending}, nil
+	return projector.Messages{List: s.list, Pending: s.toCome(s.last.Seq, s.pending)}, nil
 }
 
 // note remembers the last message and reports sequences that are missing in
@@ -193,20 +203,45 @@ func (s *Source) connect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", s.o.Stream, err)
 	}
-	state := stream.CachedInfo().State
-	if state.LastSeq < s.last.Seq {
-		return fmt.Errorf("%w: it ends at %d and was folded up to %d", projector.ErrLogChanged, state.LastSeq, s.last.Seq)
+	info := stream.CachedInfo()
+	if err := s.begin(info, s.last.Seq); err != nil {
+		return err
 	}
-	session, err := openSession(ctx, s.o.Conn, stream, max(s.last.Seq, s.o.From, 1), cmp.Or(s.o.Batch, pullBatch))
+	open, cancel := context.WithTimeout(ctx, openWithin)
+	defer cancel()
+	session, err := openSession(open, s.o.Conn, stream, max(s.last.Seq, s.o.From, 1), cmp.Or(s.o.Batch, pullBatch))
 	if err != nil {
 		return err
 	}
-	s.session = session
+	s.session, s.stream = session, stream
 	s.pending = session.ahead
 	if s.last.Seq == 0 {
 		return nil
 	}
-	return s.verify(ctx, state.LastSeq)
+	err = s.verify(ctx, info.State.LastSeq)
+	if s.replicated && (session.ahead == 0 || errors.Is(err, projector.ErrLogChanged)) {
+		return s.confirm(ctx, err)
+	}
+	return err
+}
+
+// confirm asks the leader for the last message, which a replica has not, or has
+// another one. err is what follows if the leader has it neither.
+func (s *Source) confirm(ctx context.Context, err error) error {
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	m, failed := s.stream.GetMsg(ctx, s.last.Seq)
+	switch {
+	case errors.Is(failed, jetstream.ErrMsgNotFound):
+		return err
+	case failed != nil:
+		return fmt.Errorf("message %d: %w", s.last.Seq, failed)
+	}
+	there := events.Message{Subject: m.Subject, Header: m.Header, Data: m.Data}
+	if m.Time.UnixMilli() != s.last.Time || projector.HashOf(&there) != s.last.Hash {
+		return s.another(m.Sequence)
+	}
+	return fmt.Errorf("%w: it has not got message %d yet", errLags, s.last.Seq)
 }
 
 // verify reads the first message of a session, which must be the last one
@@ -233,9 +268,13 @@ func (s *Source) verify(ctx context.Context, end uint64) error {
 		return nil
 	}
 	if first.Time != s.last.Time || projector.HashOf(&first) != s.last.Hash {
-		return fmt.Errorf("%w: message %d is another one than was folded", projector.ErrLogChanged, first.Seq)
+		return s.another(first.Seq)
 	}
 	return nil
+}
+
+func (*Source) another(seq uint64) error {
+	return fmt.Errorf("%w: message %d is another one than was folded", projector.ErrLogChanged, seq)
 }
 
 // forgotten says whether the stream may have forgotten the last message.
