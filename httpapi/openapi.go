@@ -8,12 +8,14 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/quotashare/quotashare/schemas"
 	"github.com/quotashare/quotashare/wire"
 )
 
 // openAPIParts are the OpenAPI document, one file a subject: base.json has what
 // all share. Written by hand, since what a field means is in no type; tests hold
-// it against the routes and against every answer that the transcripts show.
+// it against the routes and against every answer that the transcripts show. What is
+// on NATS too is in package schemas, and only referred to here.
 //
 //go:embed openapi/*.json
 var openAPIParts embed.FS
@@ -34,6 +36,9 @@ func openAPIDocument(version string) ([]byte, error) {
 	}
 	whole, err := joinParts(parts)
 	if err != nil {
+		return nil, err
+	}
+	if err := schemas.Complete(&whole); err != nil {
 		return nil, err
 	}
 	doc := append(wire.AppendValue(nil, wire.JSON, whole), '\n')
