@@ -14,22 +14,23 @@ const (
 	Viewer  Role = "viewer"  // reads the log: replay, verify, explain
 )
 
-// Rights are the subjects that a user may publish to and subscribe to, beside his inbox.
-type Rights struct {
-	Publish   []string
-	Subscribe []string
-	// Answers is for who answers questions: he may publish to the inboxes of all users.
-	Answers bool
+// rights are the subjects that a user may publish to and subscribe to, beside his inbox.
+type rights struct {
+	publish, subscribe []string
+	// answers is for who answers questions: he may publish to the inboxes of all others.
+	// To allow a reply to each question instead, whatever subject it names, would do what
+	// rights are to prevent, and be remembered for each question.
+	answers bool
 }
 
-// The rights of each role. A stream is named where its name is in the subject of a
-// request to the broker, so nothing can be done to another one.
-var table = map[Role]Rights{
+// table has the rights of each role. Where a request to the broker names its stream in
+// the subject, so does the table, and nothing can be asked of another one.
+var table = map[Role]rights{
 	Gateway: {
-		Publish: slices.Concat(publications, questions),
+		publish: slices.Concat(publications, questions),
 	},
 	Ingest: {
-		Publish: slices.Concat(publications, []string{
+		publish: slices.Concat(publications, []string{
 			"$JS.API.STREAM.INFO.QUOTA", "$JS.API.STREAM.CREATE.QUOTA",
 			"$JS.API.STREAM.UPDATE.QUOTA", // takes the age limit away that earlier versions set
 			"$JS.API.STREAM.INFO.QUOTA_REJECTED", "$JS.API.STREAM.CREATE.QUOTA_REJECTED",
@@ -37,7 +38,7 @@ var table = map[Role]Rights{
 		}),
 	},
 	Decider: {
-		Publish: slices.Concat(publications, reading, []string{
+		publish: slices.Concat(publications, reading, []string{
 			"quota.hold", "quota.due",
 			"quota.config.>", // because its HTTP API does
 			"quota.rejected.>", "quota.decisions.>", "quotashare.peer.hold",
@@ -47,14 +48,14 @@ var table = map[Role]Rights{
 			"$JS.API.STREAM.INFO.KV_QUOTA_LEASES", "$JS.API.STREAM.CREATE.KV_QUOTA_LEASES",
 			"$JS.API.DIRECT.GET.KV_QUOTA_LEASES.>", "$KV.QUOTA_LEASES.>",
 		}),
-		Subscribe: slices.Concat(questions, []string{"$SRV.>", "quotashare.peer.hold"}),
-		Answers:   true,
+		subscribe: slices.Concat(questions, []string{"$SRV.>", "quotashare.peer.hold"}),
+		answers:   true,
 	},
 	Admin: {
-		Publish: []string{">"}, Subscribe: []string{">"},
+		publish: []string{">"}, subscribe: []string{">"},
 	},
 	Viewer: {
-		Publish: reading,
+		publish: reading,
 	},
 }
 
@@ -70,7 +71,8 @@ var publications = []string{
 var questions = []string{"quota.decide", "quota.route"}
 
 // reading is what the log, what was rejected and decided, and the snapshots in the broker
-// are read with.
+// are read with. A consumer is found by its name alone, which is random and which nobody
+// who reads may list: so nobody takes from another's, or deletes it.
 var reading = []string{
 	"$JS.API.STREAM.INFO.QUOTA", "$JS.API.STREAM.MSG.GET.QUOTA",
 	"$JS.API.CONSUMER.CREATE.QUOTA.>", "$JS.API.CONSUMER.DELETE.QUOTA.*", "$JS.API.CONSUMER.MSG.NEXT.QUOTA.*",
@@ -78,4 +80,22 @@ var reading = []string{
 	"$JS.API.STREAM.INFO.QUOTA_DECISIONS",
 	"$JS.API.CONSUMER.CREATE.QUOTA_DECISIONS.>", "$JS.API.CONSUMER.DELETE.QUOTA_DECISIONS.*", "$JS.API.CONSUMER.MSG.NEXT.QUOTA_DECISIONS.*",
 	"$JS.API.STREAM.INFO.OBJ_QUOTA_SNAPSHOTS", "$JS.API.DIRECT.GET.OBJ_QUOTA_SNAPSHOTS.>", "$JS.API.DIRECT.GET.OBJ_QUOTA_SNAPSHOTS",
+}
+
+// ownRights are those of a process that runs the server: it makes the streams, and with
+// quotashare up it decides too.
+func ownRights() rights {
+	ingest, decider := table[Ingest], table[Decider]
+	ingest.publish = union(ingest.publish, decider.publish)
+	ingest.subscribe, ingest.answers = decider.subscribe, decider.answers
+	return ingest
+}
+
+func union(a, b []string) []string {
+	for _, s := range b {
+		if !slices.Contains(a, s) {
+			a = append(slices.Clip(a), s)
+		}
+	}
+	return a
 }
