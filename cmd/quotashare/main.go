@@ -37,6 +37,7 @@ type cli struct {
 	Keys      keysCmd      `cmd:"" help:"Issue, list and revoke the tokens of a gateway's clients."`
 	Tokens    tokensCmd    `cmd:"" help:"Add, list and remove the tokens of the API, each with a role."`
 	Health    healthCmd    `cmd:"" help:"Say whether a program is ready, for those who look after it: without a token, and without a shell."`
+	Users     natsUsersCmd `cmd:"" name:"nats-config" help:"Make users of the broker, each with the rights that it needs and a login."`
 	State     stateCmd     `cmd:"" help:"Say how far the engine has folded the log."`
 	Rejected  rejectedCmd  `cmd:"" help:"List the events that could not be folded, and why."`
 	Snapshot  snapshotCmd  `cmd:"" help:"Take a snapshot of the state, or list those there are."`

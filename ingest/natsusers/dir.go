@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -25,6 +26,7 @@ const (
 type Want struct {
 	Gateways []string // beside those there are; without any the one that is called gateway
 	Rotate   []string // users who get another password
+	Remove   []string // gateways who are users no more
 	Isolate  bool
 }
 
@@ -51,13 +53,11 @@ func Write(dir string, w Want) ([]Written, error) {
 		return nil, fmt.Errorf("%s: %w, and would not be any more", dir, ErrIsolated)
 	}
 	c.isolated = w.Isolate
-	if err := c.add(w.Gateways); err != nil {
+	if err := c.remove(dir, w.Remove); err != nil {
 		return nil, err
 	}
-	for _, name := range w.Rotate {
-		if c.find(name) == nil {
-			return nil, fmt.Errorf("rotate %s: %w: there are %v", name, ErrNotUser, c.names())
-		}
+	if err := c.add(w.Gateways); err != nil {
+		return nil, err
 	}
 	made, err := c.logins(dir, w.Rotate)
 	if err != nil {
@@ -82,6 +82,9 @@ func load(file string) (*users, error) {
 func read(file string) (*server.Options, error) {
 	o, err := server.ProcessConfigFile(file)
 	if err != nil {
+		if strings.Contains(err.Error(), file) { // with the line
+			return nil, fmt.Errorf("nats config: %w", err)
+		}
 		return nil, fmt.Errorf("nats config %s: %w", file, err)
 	}
 	if len(o.Users) == 0 {
@@ -110,6 +113,21 @@ func (c *users) sort() {
 		}
 		return cmp.Compare(a.name, b.name)
 	})
+}
+
+// remove takes gateways away, with their logins.
+func (c *users) remove(dir string, names []string) error {
+	for _, name := range names {
+		u := c.find(name)
+		if u == nil || u.role() != Gateway {
+			return fmt.Errorf("remove %q: %w among the gateways: there are %s", name, ErrNotUser, strings.Join(c.names(Gateway), ", "))
+		}
+		if err := os.Remove(filepath.Join(dir, name+LoginSuffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		c.list = slices.DeleteFunc(c.list, func(u user) bool { return u.name == name })
+	}
+	return nil
 }
 
 // goodName is for what stands in subjects, in names of files and of accounts.

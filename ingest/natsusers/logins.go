@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/crypto/bcrypt"
 
@@ -40,6 +41,11 @@ type Written struct {
 
 // logins gives those users passwords who have none or get another one.
 func (c *users) logins(dir string, rotate []string) ([]Written, error) {
+	for _, name := range rotate {
+		if c.find(name) == nil {
+			return nil, fmt.Errorf("rotate %q: %w: there are %s", name, ErrNotUser, strings.Join(c.names(inOrder...), ", "))
+		}
+	}
 	var all []Written
 	for i := range c.list {
 		u := &c.list[i]

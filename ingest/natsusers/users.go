@@ -100,11 +100,13 @@ func (c *users) inboxes(name string) []string {
 	return all
 }
 
-// names are those of the users, in order.
-func (c *users) names() []string {
+// names are those of the users of some roles, in order.
+func (c *users) names(roles ...Role) []string {
 	var all []string
 	for _, u := range c.list {
-		all = append(all, u.name)
+		if slices.Contains(roles, u.role()) {
+			all = append(all, u.name)
+		}
 	}
 	return all
 }
