@@ -40,6 +40,8 @@ const rootText = `quotashare: fair shares of one provider account for many API k
   POST   /api/quota/session               log a browser in: a token for a cookie
   DELETE /api/quota/session               log it out
   GET    /api/openapi.json                all of this in full, for programs
+  GET    /api/asyncapi.json               what goes over NATS, for programs
+  GET    /api/schemas/{file}              the schema of one event, question or answer
   GET    /metrics  /healthz  /readyz
 
 Try:

@@ -99,6 +99,8 @@ var mayCall = map[string]string{
 	"GET /readyz":                            "nobody ingest read self admin",
 	"GET /metrics":                           "read admin",
 	"GET /api/openapi.json":                  "ingest read self admin",
+	"GET /api/asyncapi.json":                 "ingest read self admin",
+	"GET /api/schemas/{file}":                "ingest read self admin",
 	"GET /api/quota/session":                 "nobody ingest read self admin",
 	"POST /api/quota/session":                "nobody ingest read self admin",
 	"DELETE /api/quota/session":              "nobody ingest read self admin",
@@ -168,7 +170,7 @@ func TestEveryRoleAndEveryRoute(t *testing.T) {
 func requestOf(method, path string) *http.Request {
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
-	path = strings.NewReplacer("{$}", "", "{id}", "a", "{connectionId}", "c").Replace(path)
+	path = strings.NewReplacer("{$}", "", "{id}", "a", "{connectionId}", "c", "{file}", "due.json").Replace(path)
 	return httptest.NewRequest(method, "http://localhost:8480"+path, strings.NewReader("{}")).WithContext(gone)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/quotashare/quotashare/schemas"
 	"github.com/quotashare/quotashare/tokens"
 )
 
@@ -60,6 +61,7 @@ const (
 // api is the handler of New.
 type api struct {
 	document   []byte // OpenAPI, as it is served
+	async      []byte // AsyncAPI
 	engine     Engine
 	publisher  Publisher
 	guard      *guard
@@ -86,13 +88,17 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	async, err := schemas.AsyncAPI(c.Version)
+	if err != nil {
+		return nil, err
+	}
 	f, err := newFeed(&c)
 	if err != nil {
 		return nil, err
 	}
 	a := &api{
 		feed:     f,
-		document: document, engine: c.Engine, publisher: c.Publisher, guard: newGuard(&c), log: c.Log, metrics: m,
+		document: document, async: async, engine: c.Engine, publisher: c.Publisher, guard: newGuard(&c), log: c.Log, metrics: m,
 		mux: http.NewServeMux(), pages: c.Pages, spoolDir: c.SpoolDir,
 		streamIdle: streamIdle, atOnce: answerAtOnce, stateWait: stateWait,
 	}
@@ -146,6 +152,8 @@ func (a *api) table(metricsPage http.Handler) []route {
 			return nil
 		}}}},
 		{"/api/openapi.json", methods{"GET": {everyRole, a.openAPI}}},
+		{"/api/asyncapi.json", methods{"GET": {everyRole, a.asyncAPI}}},
+		{"/api/schemas/{file}", methods{"GET": {everyRole, oneSchema}}},
 		{sessionPath, methods{"GET": {anyone, a.getSession}, "POST": {anyone, a.beginSession}, "DELETE": {anyone, a.endSession}}},
 		{"/api/quota/pools", methods{"GET": {viewers, caughtUp(a.listPools)}, "POST": {admins, caughtUp(a.createPool)}}},
 		{"/api/quota/pools/{id}", methods{

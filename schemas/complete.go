@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,4 +71,21 @@ func references(v wire.Value, names []string) []string {
 		names = references(item, names)
 	}
 	return names
+}
+
+// versionMark stands in the AsyncAPI document where the program's version belongs.
+const versionMark = `"VERSION"`
+
+// AsyncAPI returns the AsyncAPI document with all schemas in it, so that it is whole
+// wherever it is put; version is that of the program.
+func AsyncAPI(version string) ([]byte, error) {
+	doc, err := parse(asyncAPI)
+	if err != nil {
+		return nil, err
+	}
+	if err := Complete(&doc); err != nil {
+		return nil, err
+	}
+	data := append(wire.AppendValue(nil, wire.JSON, doc), '\n')
+	return bytes.Replace(data, []byte(versionMark), wire.AppendJSONString(nil, version), 1), nil
 }
