@@ -9,6 +9,9 @@ WEB_PACKAGES  := web/node_modules/.package-lock.json
 WEB_SOURCES   := $(shell find web/src web/public) web/index.html web/vite.config.ts
 # Programs are static: built in two thirds of the time, and they run anywhere.
 STATIC := CGO_ENABLED=0
+# The image is for this machine unless another is named.
+IMAGE_ARCH ?= $(shell $(GO) env GOARCH)
+VERSION    := $(shell sed -n 's|^const Version = "\(.*\)"$$|\1|p' internal/program/version.go)
 # What a fuzz target gets per run, and the bench's shortest round.
 FUZZTIME  ?= 20s
 BENCHTIME ?= 1s
@@ -37,6 +40,16 @@ web/dist/index.html: $(WEB_PACKAGES) $(WEB_SOURCES)
 
 $(WEB_PACKAGES): web/package-lock.json
 	cd web && npm ci --no-audit --no-fund
+
+.PHONY: dist
+dist: web ## make what is handed out, for Linux and macOS, in dist/ (needs Node and GNU tar; minutes)
+	deploy/dist dist
+
+.PHONY: image
+image: web ## build the image quotashare:VERSION (needs Node, GNU tar and Docker)
+	deploy/dist dist/image linux/$(IMAGE_ARCH)
+	deploy/image dist/image/quotashare-$(VERSION)-linux-$(IMAGE_ARCH).tar.gz dist/image/files
+	docker build --platform linux/$(IMAGE_ARCH) --tag quotashare:$(VERSION) --file Dockerfile dist/image/files
 
 .PHONY: web-test
 web-test: $(WEB_PACKAGES) ## test the dashboard without a browser, and then in Chromium (needs make web build; may install chromium)
@@ -80,5 +93,5 @@ bench: ## run every Go benchmark
 
 .PHONY: clean
 clean: ## remove what was built; data/ is yours and stays
-	rm -rf $(BIN)
+	rm -rf $(BIN) dist
 	find web/dist -mindepth 1 ! -name .gitignore -delete
