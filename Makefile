@@ -91,6 +91,10 @@ fuzz: ## run every fuzz target for FUZZTIME (20s) each
 bench: ## run every Go benchmark
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
 
+.PHONY: release-data
+release-data: ## make what this version leaves behind, which later ones must read (see e2e/testdata/releases)
+	$(GO) test -tags makerelease -run '^TestMakeRelease$$' -count=1 ./e2e
+
 .PHONY: clean
 clean: ## remove what was built; data/ is yours and stays
 	rm -rf $(BIN) dist
