@@ -11,8 +11,9 @@
 //     survives a killed process, not a power cut.
 //   - One data directory has one server. A second one is refused, also from
 //     another process, because two would write the same files.
-//   - The streams belong to whoever runs the broker: EnsureStreams creates
-//     those that are missing and reports those that differ, and changes
-//     nothing of one that is there but the age limit that earlier versions gave
-//     QUOTA, which would lose configuration.
+//   - One server may be a node of a cluster: what is acknowledged is then on
+//     most of the nodes that keep the stream.
+//   - The streams belong to whoever runs the broker: EnsureStreams creates those
+//     that are missing, brings those to our settings that nobody else changed,
+//     and reports the others, which it leaves.
 package ingest

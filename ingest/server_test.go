@@ -36,7 +36,9 @@ func start(t *testing.T, o Options) *Server {
 	if o.Addr == "" {
 		o.Addr = "127.0.0.1:-1"
 	}
-	o.Logger = slog.New(slog.DiscardHandler)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	s, err := Start(o)
 	if err != nil {
 		t.Fatal(err)

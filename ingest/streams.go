@@ -2,9 +2,7 @@ package ingest
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -38,24 +36,6 @@ const (
 // by which whoever may publish may purge.
 const CostOfMaxAge = "when the broker starts again it deletes all that is older, pools, plans and settings too; take the limit away: nats stream edit " +
 	events.Stream + " --max-age=0s"
-
-// Difference is a setting of a stream that is not what we would have set.
-type Difference struct {
-	Stream string
-	Field  string
-	Want   string
-	Have   string
-	Cost   string // what is lost by it, "" = nothing that we know
-}
-
-// String says it in one line.
-func (d Difference) String() string {
-	line := fmt.Sprintf("stream %s: %s is %s, not %s", d.Stream, d.Field, d.Have, d.Want)
-	if d.Cost != "" {
-		line += ": " + d.Cost
-	}
-	return line
-}
 
 // Configs returns the settings of the streams as we create them. retentionDays
 // is how long usage is to be kept, replicas 1 for a single server.
@@ -155,88 +135,4 @@ func DropsOldest(c jetstream.StreamConfig) string {
 		}
 	}
 	return ""
-}
-
-// EnsureStreams creates the streams that are missing. One that is there with
-// other settings is left as it is and reported: somebody who runs the broker
-// may have had a reason, and two programs that both insist would change it
-// back and forth for ever. Only the age limit that we gave QUOTA is taken away.
-func EnsureStreams(ctx context.Context, js jetstream.JetStream, want []jetstream.StreamConfig) ([]Difference, error) {
-	var all []Difference
-	for _, cfg := range want {
-		found, err := ensureStream(ctx, js, cfg)
-		if err != nil {
-			return all, fmt.Errorf("stream %s: %w", cfg.Name, err)
-		}
-		all = append(all, found...)
-	}
-	return all, nil
-}
-
-// ensureStream looks before it creates. Creating first would do for a stream
-// with equal settings, but a broker near its storage limit refuses to create
-// even what exists.
-func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) ([]Difference, error) {
-	s, err := js.Stream(ctx, want.Name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		s, err = js.CreateStream(ctx, want)
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody was faster
-			s, err = js.Stream(ctx, want.Name)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	have := s.CachedInfo().Config
-	if want.Name == events.Stream {
-		// What could not be lifted is reported as one that was not to be.
-		if left, err := LiftMaxAge(ctx, js); err == nil {
-			have.MaxAge = left
-		}
-	}
-	return compare(want, have), nil
-}
-
-// compare names the settings on which the engine relies and which differ.
-// Subjects are compared as sets; more of them than ours is a difference too,
-// since what arrives there is rejected as unknown. Replicas are not: how many
-// there are is the business of whoever runs the cluster.
-func compare(want, have jetstream.StreamConfig) []Difference {
-	var all []Difference
-	check := func(field string, w, h any) {
-		if ws, hs := fmt.Sprint(w), fmt.Sprint(h); ws != hs {
-			all = append(all, Difference{Stream: want.Name, Field: field, Want: ws, Have: hs})
-		}
-	}
-	check("subjects", slices.Sorted(slices.Values(want.Subjects)), slices.Sorted(slices.Values(have.Subjects)))
-	check("retention", want.Retention, have.Retention)
-	check("storage", want.Storage, have.Storage)
-	check("discard", want.Discard, have.Discard)
-	check("discard new per subject", want.DiscardNewPerSubject, have.DiscardNewPerSubject)
-	check("max messages", unlimited(want.MaxMsgs), unlimited(have.MaxMsgs))
-	check("max messages per subject", unlimited(want.MaxMsgsPerSubject), unlimited(have.MaxMsgsPerSubject))
-	check("max bytes", unlimited(want.MaxBytes), unlimited(have.MaxBytes))
-	check("max age", want.MaxAge, have.MaxAge)
-	if want.Name == events.Stream && have.MaxAge != want.MaxAge {
-		all[len(all)-1].Cost = CostOfMaxAge
-	}
-	check("allow message ttl", want.AllowMsgTTL, have.AllowMsgTTL)
-	check("allow rollup", want.AllowRollup, have.AllowRollup)
-	check("no acknowledgements", want.NoAck, have.NoAck)
-	check("duplicate window", want.Duplicates, have.Duplicates)
-	check("deny purge", want.DenyPurge, have.DenyPurge)
-	check("sealed", want.Sealed, have.Sealed)
-	check("max message size", unlimited(int64(want.MaxMsgSize)), unlimited(int64(have.MaxMsgSize)))
-	check("subject transform", want.SubjectTransform != nil, have.SubjectTransform != nil)
-	check("mirror", want.Mirror != nil, have.Mirror != nil)
-	check("sources", len(want.Sources), len(have.Sources))
-	return all
-}
-
-// unlimited reads "not set" as the broker stores it.
-func unlimited(n int64) int64 {
-	if n == 0 {
-		return -1
-	}
-	return n
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -241,11 +242,81 @@ func TestTheLimitThatWeSetIsLifted(t *testing.T) {
 			t.Errorf("%s: it is %s, want %s, and all else as it was: %+v", tt.have, c.MaxAge, tt.left, c)
 		}
 	}
-	rejected := Configs(200, 1)[1]
-	if _, err := js.UpdateStream(ctx, rejected); err != nil {
-		t.Fatal(err)
+}
+
+// TestWhatWeSetIsUpgraded: by another setting of ours or a later version, as long as
+// nobody else has changed the stream.
+func TestWhatWeSetIsUpgraded(t *testing.T) {
+	s := start(t, Options{Dir: t.TempDir()})
+	t.Cleanup(func() { stop(t, s) })
+	js, done := connect(t, s.ClientURL())
+	t.Cleanup(done)
+	ctx := deadline(t)
+	rejected := func() jetstream.StreamConfig {
+		stream, err := js.Stream(ctx, events.RejectedStream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stream.CachedInfo().Config
 	}
-	if diff, err := EnsureStreams(ctx, js, Configs(14, 1)[1:]); len(diff) != 1 || diff[0].Cost != "" || err != nil {
-		t.Errorf("of another stream: %v, %v", diff, err)
+	update := func(c jetstream.StreamConfig) {
+		if _, err := js.UpdateStream(ctx, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ensured := func(days int, want ...Difference) {
+		t.Helper()
+		for range 2 { // the second time there is nothing left to do
+			got, err := EnsureStreams(ctx, js, Configs(days, 1))
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Fatalf("%v (-want +got):\n%s", err, diff)
+			}
+			if len(want) > 0 && want[0].Upgraded {
+				want = nil
+			}
+		}
+	}
+	upgraded := func(want, have string) Difference {
+		return Difference{Stream: events.RejectedStream, Field: "max age", Want: want, Have: have, Upgraded: true}
+	}
+	ensured(14)
+	ensured(400, upgraded("10320h0m0s", "2160h0m0s"))
+	if got := rejected().MaxAge; got != 430*day {
+		t.Fatalf("it is %s", got)
+	}
+
+	changed := rejected()
+	changed.MaxAge = time.Hour // by somebody else
+	update(changed)
+	ensured(14, Difference{Stream: events.RejectedStream, Field: "max age", Want: "2160h0m0s", Have: "1h0m0s"})
+	changed.MaxAge = 430 * day // who takes it back
+	changed.Metadata["owner"] = "us"
+	update(changed)
+	ensured(14, upgraded("2160h0m0s", "10320h0m0s"))
+	if got := rejected(); got.Metadata["owner"] != "us" {
+		t.Errorf("what others say of it is gone: %v", got.Metadata)
+	}
+
+	unmarked := rejected() // as the first versions made it
+	delete(unmarked.Metadata, settingsMark)
+	update(unmarked)
+	ensured(14)
+	if rejected().Metadata[settingsMark] == "" {
+		t.Error("one that has our settings is not known as ours")
+	}
+	unmarked.MaxAge = time.Hour
+	update(unmarked)
+	ensured(14, Difference{Stream: events.RejectedStream, Field: "max age", Want: "2160h0m0s", Have: "1h0m0s"})
+}
+
+// TestWhatCannotBeUpgradedIsSaid: copies, of a server that is alone.
+func TestWhatCannotBeUpgradedIsSaid(t *testing.T) {
+	js := serverWithStreams(t)
+	diff, err := EnsureStreams(deadline(t), js, Configs(14, 3))
+	if err != nil || len(diff) != 3 {
+		t.Fatalf("%v, %v", diff, err)
+	}
+	if d := diff[0]; d.Upgraded || d.Field != "replicas" || !strings.HasPrefix(d.String(), "stream QUOTA: replicas is 1, not 3: it cannot be changed: ") {
+		t.Errorf("it says %q", d)
 	}
 }

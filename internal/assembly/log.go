@@ -119,7 +119,11 @@ func (r *run) prepare(ctx context.Context, l *logOf) error {
 	}
 	for _, d := range diff {
 		args := []any{"stream", d.Stream, "setting", d.Field, "is", d.Have, "ours", d.Want}
-		if d.Cost != "" {
+		switch {
+		case d.Upgraded:
+			r.log.Info("a stream of an earlier version or setting is changed", "stream", d.Stream, "setting", d.Field, "was", d.Have, "is", d.Want)
+			continue
+		case d.Cost != "":
 			args = append(args, "cost", d.Cost)
 		}
 		r.log.Warn("a stream has other settings than ours; left as it is", args...)
@@ -130,8 +134,11 @@ func (r *run) prepare(ctx context.Context, l *logOf) error {
 // ensure makes the streams. A cluster may have no leader for some seconds, and somebody
 // else's broker may have its troubles; a server of our own that is alone has no excuse.
 func (r *run) ensure(ctx context.Context, l *logOf, js jetstream.JetStream) ([]ingest.Difference, error) {
+	want := ingest.Configs(int(r.cfg.ConsumptionRetentionDays), r.cfg.Replicas)
 	for {
-		diff, err := ingest.EnsureStreams(ctx, js, ingest.Configs(int(r.cfg.ConsumptionRetentionDays), r.cfg.Replicas))
+		try, cancel := context.WithTimeout(ctx, ensureWithin)
+		diff, err := ingest.EnsureStreams(try, js, want)
+		cancel()
 		if err == nil || l.alone || ctx.Err() != nil {
 			return diff, err
 		}
@@ -144,8 +151,13 @@ func (r *run) ensure(ctx context.Context, l *logOf, js jetstream.JetStream) ([]i
 	}
 }
 
-// ensureWait is how long a log that does not make streams is left alone.
-const ensureWait = 2 * time.Second
+// ensureWait is how long a log that does not make streams is left alone, and ensureWithin
+// how long it may take over all of them: a question to a cluster without a leader is never
+// answered, and what it goes on to make after that is there at the next try.
+const (
+	ensureWait   = 2 * time.Second
+	ensureWithin = 5 * time.Second
+)
 
 // failed delivers what ends an embedded server; never, for somebody else's.
 func (l *logOf) failed() <-chan error {

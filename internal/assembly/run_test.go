@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 
 	"github.com/quotashare/quotashare/config"
@@ -210,23 +212,48 @@ func TestAnExternalLogIsWaitedFor(t *testing.T) {
 	}
 }
 
+// TestAnExternalLogGetsOurStreams, and what an earlier setting of ours gave them is
+// changed; what somebody else did is not.
 func TestAnExternalLogGetsOurStreams(t *testing.T) {
 	other := start(t, Parts{Name: "ingest", OwnsLog: true}, onFreePorts(t))
 	defer other.end(t)
 	cfg := onFreePorts(t)
 	cfg.StoreDriver, cfg.StoreNATSURL = config.NATS, other.NATS
-	cfg.ConsumptionRetentionDays = 100
-	p := start(t, Parts{Name: "quotashare", OwnsLog: true, Decides: true}, cfg)
-	until(t, p.HTTP+"/readyz", "ok")
-	p.end(t)
-	for _, want := range []string{"a stream has other settings than ours", "stream=QUOTA_REJECTED", `setting="max age"`, "is=2160h0m0s", "ours=3120h0m0s"} {
-		if !strings.Contains(p.log.String(), want) {
-			t.Errorf("the log lacks %q:\n%s", want, p.log)
+	run := func(days int64, lines ...string) {
+		t.Helper()
+		cfg.ConsumptionRetentionDays = days
+		p := start(t, Parts{Name: "quotashare", OwnsLog: true, Decides: true}, cfg)
+		until(t, p.HTTP+"/readyz", "ok")
+		p.end(t)
+		for _, want := range append(lines, "stream=QUOTA_REJECTED", `setting="max age"`) {
+			if !strings.Contains(p.log.String(), want) {
+				t.Errorf("the log lacks %q:\n%s", want, p.log)
+			}
+		}
+		if p.Own {
+			t.Error("it claims somebody else's server")
 		}
 	}
-	if p.Own {
-		t.Error("it claims somebody else's server")
+	run(100, "INF a stream of an earlier version or setting is changed", "was=2160h0m0s", "is=3120h0m0s")
+	nc, err := nats.Connect(other.NATS)
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rejected, err := js.Stream(t.Context(), "QUOTA_REJECTED")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := rejected.CachedInfo().Config
+	changed.MaxAge = time.Hour
+	if _, err := js.UpdateStream(t.Context(), changed); err != nil {
+		t.Fatal(err)
+	}
+	run(14, "WRN a stream has other settings than ours", "is=1h0m0s", "ours=2160h0m0s")
 }
 
 // A client that streams for ever must not hold up the end.

@@ -79,6 +79,7 @@ var Boundaries = []Boundary{
 	{"demo", words("client", "dialect", "fakeprovider", "gateway", "keyfile"), "it is a user of what others are given, and shows only what the engine says"},
 	{"internal/brokertest", words("ingest"), "tests of many packages need a broker, and it knows none of them"},
 	{"internal/enginetest", words("decider", "ingest/intake"), "tests of those who use an engine need one"},
+	{"internal/certtest", nil, "certificates of tests know nobody"},
 	{"internal/golden", nil, "it is tests alone, of what the others compute"},
 	{"internal/scratch", nil, "a place for a run knows nothing of what is put there"},
 	{"internal/lint", nil, "the rules of the house judge all and use none"},
