@@ -150,6 +150,13 @@ func (b *buffer) stored() {
 	b.landed(&b.total.Stored)
 }
 
+// spooled is for a message that is on disk, from where it comes into the log later.
+func (b *buffer) spooled() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.landed(&b.total.Spooled)
+}
+
 // tooLarge is for an event that the log takes in no message.
 func (b *buffer) tooLarge() {
 	b.mu.Lock()
@@ -271,7 +278,7 @@ func (b *buffer) fill(s *Stats) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := &b.total
-	s.Published, s.Stored, s.TooLarge, s.Lost, s.Full = t.Published, t.Stored, t.TooLarge, t.Lost, t.Full
+	s.Published, s.Stored, s.Spooled, s.TooLarge, s.Lost, s.Full = t.Published, t.Stored, t.Spooled, t.TooLarge, t.Lost, t.Full
 	s.Messages, s.Retries = t.Messages, t.Retries
 	s.Waiting, s.WaitingBytes = b.events, b.bytes
 }

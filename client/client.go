@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,7 @@ type Client struct {
 	calls  calls
 	bad    atomic.Uint64 // events that were malformed
 	buffer *buffer
+	disk   *disk // nil = none
 	end    *ending
 }
 
@@ -34,20 +36,29 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return begin(o, to), nil
+	var d *disk
+	if o.SpoolDir != "" {
+		if d, err = openDisk(o.SpoolDir, to, o.Logger); err != nil {
+			to.close()
+			return nil, err
+		}
+	}
+	return begin(o, to, d), nil
 }
 
-// begin makes the client that speaks over a transport.
-func begin(o Options, to transport) *Client {
-	c := &Client{o: o, to: to, ids: newIDs(), said: newSaid(o.Logger)}
+// begin makes the client that speaks over a transport, and keeps events on a disk where
+// there is one.
+func begin(o Options, to transport, d *disk) *Client {
+	c := &Client{o: o, to: to, ids: newIDs(), said: newSaid(o.Logger), disk: d}
 	c.buffer = newBuffer(o.MaxEvents, o.MaxBytes, o.Logger)
-	c.end = start(&writer{buffer: c.buffer, to: to, ids: c.ids, log: o.Logger})
+	c.end = start(&writer{buffer: c.buffer, to: to, disk: d, ids: c.ids, log: o.Logger})
 	return c
 }
 
 // Publish takes the event to bring it into the log, and returns at once. An event
 // that was taken is in the log once, unless Close says that it is lost: it is sent
-// again until it is acknowledged, under the id that it has from now on.
+// again until it is acknowledged, under the id that it has from now on. With
+// Options.SpoolDir it is on disk in a moment when the log is away.
 //
 // The error says that it was not taken: an *events.Rejection that names the field
 // when it is no such event, else ErrFull or ErrClosed.
@@ -112,17 +123,18 @@ func (c *Client) Renew(h Hold) error {
 	return c.Publish(nothing)
 }
 
-// Flush waits until the log has what was published before the call, or ctx ends; then
-// its error is that of ctx, or ErrClosed when Close has lost events. Those that are too
-// large are not waited for.
+// Flush waits until the log, or the disk with Options.SpoolDir, has what was published
+// before the call, or ctx ends; then its error is that of ctx, or ErrClosed when Close has
+// lost events. Those that are too large are not waited for.
 func (c *Client) Flush(ctx context.Context) error { return c.buffer.flush(ctx) }
 
-// Close takes no more events, waits until the log has those that were published, and
-// ends everything that the client has begun. When ctx ends before, what is not known
+// Close takes no more events, waits until the log or the disk has those that were
+// published, and ends everything that the client has begun. What is on disk comes into the
+// log when a client is made with the same Options.SpoolDir. When ctx ends before, what is not known
 // to be in the log is lost, and the error is a *LostError; so give ctx an end. A
 // decision that is asked for afterwards is one without an answer.
 func (c *Client) Close(ctx context.Context) error {
-	err := c.end.wait(ctx)
+	err := errors.Join(c.end.wait(ctx), c.disk.close())
 	c.to.close()
 	return err
 }
@@ -140,6 +152,7 @@ func (c *Client) Stats() Stats {
 	c.counts.fill(&s)
 	c.calls.fill(&s)
 	c.buffer.fill(&s)
+	c.disk.fill(&s)
 	s.Malformed = c.bad.Load()
 	return s
 }

@@ -440,7 +440,9 @@ func TestWhatTheBrokerForbidsIsSaidOnce(t *testing.T) {
 	l := newLines()
 	o, err := Options{URL: b.URL(), Logger: slog.New(slog.NewTextHandler(l, nil))}.prepare()
 	must(t, err)
-	nc, err := nats.Connect(b.URL(), connectOptions(&o)...)
+	opts, err := connectOptions(&o)
+	must(t, err)
+	nc, err := nats.Connect(b.URL(), opts...)
 	must(t, err)
 	defer nc.Close()
 	for range 3 {
@@ -476,7 +478,7 @@ func TestLaterMessagesWaitLess(t *testing.T) {
 	way, err := newOverNATS(&o)
 	must(t, err)
 	s := &slow{transport: way}
-	c := begin(o, s)
+	c := begin(o, s, nil)
 	defer func() { must(t, c.Close(within(t))) }()
 	c.DecideBatch(within(t), slices.Repeat([]Question{about("r", 1)}, 1500))
 	var waits []int64

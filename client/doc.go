@@ -42,8 +42,12 @@
 // it is sent. One message is under way at a time and what comes meanwhile is the next,
 // in arrays of one kind: an event alone is sent at once. Events of one kind arrive in
 // the order of Publish. Beyond the bounds the newest is refused with ErrFull. What is
-// still there when the time of Close is over is lost, and said so; nothing is kept on
-// disk.
+// still there when the time of Close is over is lost, and said so.
+//
+// With Options.SpoolDir, what the log does not take is written there within 2 seconds, at
+// once when there is no connection, and comes into the log behind what was there before:
+// when the log is back, or with the next client of that directory. Of a program that is
+// killed then only what was published in its last moment is lost.
 //
 // An event that says no time has the clock of this machine, which should be right to
 // seconds: an hour off is another window.

@@ -21,6 +21,8 @@ type Options struct {
 
 	// With URL: what the broker wants to see, and how it shows us.
 	Token       string
+	User        string // file with name:password, as quotashare nats-config makes it; read again at each connection
+	CA          string // file of certificates that the broker's is checked with; "" = the system's
 	Credentials string // file of a user's JWT and key
 	InboxPrefix string // of the subjects that answers come to, where permissions allow no other
 	Name        string // of the program; "" = quotashare-client
@@ -28,8 +30,13 @@ type Options struct {
 	Timeout    time.Duration // within which a question has its answer; 0 = DefaultTimeout
 	FailClosed bool          // a question without an answer is a block, not an allow
 
-	MaxEvents int // that may wait for the log; 0 = DefaultMaxEvents
+	MaxEvents int // that may wait for the log in memory; 0 = DefaultMaxEvents
 	MaxBytes  int // that they may have; 0 = DefaultMaxBytes
+
+	// SpoolDir is where events are kept that the log does not take, up to 1 GiB, until it
+	// does, also over the end of this program; "" = in memory alone. It is made when it is
+	// not there, and is of one client at a time: New fails with spool.ErrInUse for a second.
+	SpoolDir string
 
 	Logger *slog.Logger // nil = the default logger
 }
@@ -90,8 +97,11 @@ func (o Options) prepare() (Options, error) {
 	if (o.URL == "") == (o.Conn == nil) {
 		fault("URL", "or Conn must be set, and not both: name the broker, or hand in a connection to it")
 	}
-	if o.Conn != nil && (o.Token != "" || o.Credentials != "" || o.InboxPrefix != "" || o.Name != "") {
-		fault("Conn", "is there beside Token, Credentials, InboxPrefix or Name: connect with them")
+	if o.Conn != nil && (o.Token != "" || o.User != "" || o.CA != "" || o.Credentials != "" || o.InboxPrefix != "" || o.Name != "") {
+		fault("Conn", "is there beside Token, User, CA, Credentials, InboxPrefix or Name: connect with them")
+	}
+	if o.User != "" && o.Token != "" {
+		fault("User", "is there beside Token: a broker wants to see one of them")
 	}
 	if o.URL != "" && !areBrokers(o.URL) {
 		fault("URL", "is no URL of a broker: use nats://host:4222, several parted by commas")

@@ -19,6 +19,15 @@ func TestOptionsAreCheckedTogether(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "options.URL") || !strings.Contains(err.Error(), "options.Conn") {
 		t.Errorf("both ways to the broker: %v", err)
 	}
+	_, err = New(Options{URL: "nats://x", Token: "t", User: "f"})
+	if err == nil || !strings.Contains(err.Error(), "options.User") {
+		t.Errorf("a token beside a user: %v", err)
+	}
+	for _, o := range []Options{{URL: "nats://x", User: "no/such"}, {URL: "nats://x", CA: "no/such"}} {
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), "no/such") {
+			t.Errorf("a file that is not there: %v", err)
+		}
+	}
 	for url, ok := range map[string]bool{
 		"nats://a:4222": true, "a:4222": true, "a, tls://b:4222 ,ws://c": true, "http://127.0.0.1:8480": false, "nats://": false, "a,": false, "nats://a:b:c": false,
 	} {

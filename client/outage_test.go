@@ -179,7 +179,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	sums := map[string]uint64{}
 	s.Each(func(name string, value uint64) { sums[name] = value })
-	if len(sums) != 30 || sums["stored"] != s.Stored || sums["failures_no_responders"] != 0 {
+	if len(sums) != 35 || sums["stored"] != s.Stored || sums["failures_no_responders"] != 0 {
 		t.Errorf("each gives %v", sums)
 	}
 }

@@ -84,7 +84,7 @@ func gatedClient(t *testing.T, change func(*Options)) (*Client, *gated, jetstrea
 	way, err := newOverNATS(&o)
 	must(t, err)
 	g := &gated{transport: way, messages: make(chan message), verdicts: make(chan verdict)}
-	c := begin(o, g)
+	c := begin(o, g, nil)
 	t.Cleanup(func() { _ = c.Close(within(t)) })
 	return c, g, stream, said
 }

@@ -2,7 +2,8 @@ package client
 
 import "sync/atomic"
 
-// Stats is what a client has done so far. All but Waiting and WaitingBytes only grow.
+// Stats is what a client has done so far. All only grow, but for
+// Waiting and OnDisk and their bytes.
 type Stats struct {
 	// Questions by what became of them; together they are all that were asked.
 	Allowed      uint64
@@ -17,14 +18,21 @@ type Stats struct {
 	Failures      map[Cause]uint64
 
 	// Events by what became of them.
-	Published    uint64 // taken into the buffer: Stored + TooLarge + Lost + Waiting
+	Published    uint64 // taken into the buffer: Stored + Spooled + TooLarge + Lost + Waiting
 	Stored       uint64 // the log has them
+	Spooled      uint64 // on disk, for a log that was away
 	TooLarge     uint64 // the log takes no message of their size
 	Lost         uint64 // not stored when Close's time was over
 	Waiting      int
 	WaitingBytes int
 	Full         uint64 // refused: there was no room
 	Malformed    uint64 // refused: no such event
+
+	// Events on disk, those of the program before this one too, which it left there.
+	OnDisk      int
+	OnDiskBytes int64
+	Drained     uint64 // the log has them
+	Refused     uint64 // the log will never take them: they were put aside
 
 	// Calls that Middleware passed on, by how they ended. The rest of Calls are under
 	// way.
@@ -54,12 +62,17 @@ func (s *Stats) Each(yield func(name string, value uint64)) {
 	}
 	yield("published", s.Published)
 	yield("stored", s.Stored)
+	yield("spooled", s.Spooled)
 	yield("too_large", s.TooLarge)
 	yield("lost", s.Lost)
 	yield("waiting", uint64(s.Waiting))
 	yield("waiting_bytes", uint64(s.WaitingBytes))
 	yield("full", s.Full)
 	yield("malformed", s.Malformed)
+	yield("on_disk", uint64(s.OnDisk))
+	yield("on_disk_bytes", uint64(s.OnDiskBytes))
+	yield("drained", s.Drained)
+	yield("refused", s.Refused)
 	yield("calls", s.Calls)
 	yield("settled", s.Settled)
 	yield("estimated", s.Estimated)

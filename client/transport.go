@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/ingest/natsusers/login"
 )
 
 // transport is the way to the engine and the log. Both methods return within the
@@ -62,7 +63,11 @@ type overNATS struct {
 func newOverNATS(o *Options) (*overNATS, error) {
 	t := &overNATS{nc: o.Conn}
 	if t.nc == nil {
-		nc, err := nats.Connect(o.URL, connectOptions(o)...)
+		opts, err := connectOptions(o)
+		if err != nil {
+			return nil, err
+		}
+		nc, err := nats.Connect(o.URL, opts...)
 		if err != nil {
 			return nil, fmt.Errorf("url: %w", err)
 		}
@@ -104,7 +109,7 @@ func (t *overNATS) note(up bool) {
 // connectOptions is for a gateway, which has to start and to go on whatever becomes
 // of the engine: it connects when it can, for ever, and even after it was refused,
 // because a key that is put right must not need a restart of all gateways.
-func connectOptions(o *Options) []nats.Option {
+func connectOptions(o *Options) ([]nats.Option, error) {
 	said := newSaid(o.Logger)
 	opts := []nats.Option{
 		nats.Name(o.Name), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
@@ -127,13 +132,23 @@ func connectOptions(o *Options) []nats.Option {
 	if o.Token != "" {
 		opts = append(opts, nats.Token(o.Token))
 	}
+	if o.User != "" {
+		user, err := login.From(o.User)
+		if err != nil {
+			return nil, fmt.Errorf("options.User: %w", err)
+		}
+		opts = append(opts, user...)
+	}
+	if o.CA != "" {
+		opts = append(opts, nats.RootCAs(o.CA)) // a file that is none is an error of Connect
+	}
 	if o.Credentials != "" {
 		opts = append(opts, nats.UserCredentials(o.Credentials))
 	}
 	if o.InboxPrefix != "" {
 		opts = append(opts, nats.CustomInboxPrefix(o.InboxPrefix))
 	}
-	return opts
+	return opts, nil
 }
 
 const (

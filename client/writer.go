@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/quotashare/quotashare/ingest/groups"
 )
 
 const (
@@ -27,6 +29,7 @@ const (
 type writer struct {
 	buffer  *buffer
 	to      transport
+	disk    *disk // nil = none
 	ids     *ids
 	log     *slog.Logger
 	body    []byte
@@ -93,8 +96,11 @@ func (w *writer) deliver(ctx context.Context) {
 	f := &w.buffer.flight
 	id := w.ids.next("m")
 	for wait := firstRetry; ; wait = min(2*wait, mostRetry) {
-		err := w.store(ctx, f, id)
+		spooled, err := w.store(ctx, f, id)
 		switch {
+		case err == nil && spooled:
+			w.buffer.spooled()
+			return
 		case err == nil:
 			w.recovered()
 			w.buffer.stored()
@@ -118,11 +124,15 @@ func (w *writer) deliver(ctx context.Context) {
 	}
 }
 
-func (w *writer) store(ctx context.Context, f *flight, id string) error {
+// store brings the message into the log, or onto the disk where there is one.
+func (w *writer) store(ctx context.Context, f *flight, id string) (spooled bool, err error) {
+	w.body = f.encode(w.body[:0])
+	if w.disk != nil {
+		return w.disk.store(ctx, &groups.Message{Subject: f.kind.Subject(""), ID: id, Data: w.body, Events: len(f.list)})
+	}
 	ctx, cancel := context.WithTimeout(ctx, ackWithin)
 	defer cancel()
-	w.body = f.encode(w.body[:0])
-	return w.to.store(ctx, f.kind.Subject(""), id, w.body)
+	return false, w.to.store(ctx, f.kind.Subject(""), id, w.body)
 }
 
 // encode appends the array.

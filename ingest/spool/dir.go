@@ -29,7 +29,11 @@ type cursor struct {
 
 // load opens the segments of the directory.
 func (s *Spool) load() error {
-	if err := os.MkdirAll(s.o.Dir, 0o700); err != nil {
+	err := os.MkdirAll(s.o.Dir, 0o700)
+	if err != nil {
+		return err
+	}
+	if s.lock, err = lock(s.o.Dir); err != nil {
 		return err
 	}
 	numbers, err := s.numbers()

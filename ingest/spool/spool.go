@@ -19,11 +19,15 @@ var ErrAway = errors.New("the log is away")
 // ErrFull says that the spool has as much as it may.
 var ErrFull = errors.New("the log is away, and the disk space for what comes meanwhile is used up: try again")
 
+// ErrInUse says that another program has the directory: two that write to the same files
+// would damage what the other one has answered for.
+var ErrInUse = errors.New("another program keeps its events there: give each a directory of its own")
+
 // Options say where messages are kept, and where they go.
 type Options struct {
 	Dir string
 	Log groups.Log
-	// Most is how many bytes may be kept, 0 = 1 GiB.
+	// Most is how many bytes may be kept, 0 = DefaultMost.
 	Most int64
 	// Try bounds the first try of a message while nothing is kept, 0 = 2 s: as long as
 	// a cluster needs at most for a write that goes well.
@@ -34,8 +38,10 @@ type Options struct {
 	Segment int64
 }
 
+// DefaultMost is the Options.Most of Options that set none, 1 GiB.
+const DefaultMost = 1 << 30
+
 const (
-	defaultMost    = 1 << 30
 	defaultTry     = 2 * time.Second
 	defaultSegment = 32 << 20
 )
@@ -82,6 +88,7 @@ type Spool struct {
 	drained uint64
 	refused uint64
 	damaged uint64
+	lock    *os.File
 	parts   []*segment // the first is drained, the last is written
 	failed  error      // of the disk; nothing more is kept
 }
@@ -97,7 +104,7 @@ type segment struct {
 // Open reads what a directory has, which is made if it is not there.
 func Open(o Options) (*Spool, error) {
 	if o.Most == 0 {
-		o.Most = defaultMost
+		o.Most = DefaultMost
 	}
 	if o.Try == 0 {
 		o.Try = defaultTry
@@ -215,6 +222,10 @@ func (s *Spool) Close() error {
 		all = errors.Join(all, p.file.Close())
 	}
 	s.parts = nil
+	if s.lock != nil {
+		all = errors.Join(all, s.lock.Close())
+		s.lock = nil
+	}
 	return all
 }
 

@@ -50,7 +50,7 @@ var Boundaries = []Boundary{
 	{"replay/giveway", nil, "it waits, and knows neither what an audit does nor what an engine is"},
 	{"projector/storetest", words("projector", "events", "wire", "quota"), "one suite for every store, so none is known here"},
 	{"natsapi", words("questions", "wire"), "a door carries questions and judges nothing"},
-	{"client", words("quota", "wire", "events", "questions", "saturation", "dialect"), "gateways of others are built with it, and it brings the forms along and no engine"},
+	{"client", words("quota", "wire", "events", "questions", "saturation", "dialect", "ingest/groups", "ingest/natsusers/login", "ingest/spool"), "gateways of others are built with it, and it brings the forms along and no engine"},
 	{"secretfile", nil, "a file is kept and looked after without knowing what its secrets are for"},
 	{"tokens", words("quota", "wire", "secretfile"), "who a token is does not depend on which paths there are"},
 	{"keyfile", words("quota", "wire", "secretfile"), "whose a token is does not depend on what the key may do"},
