@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/quotashare/quotashare/config"
@@ -18,7 +19,8 @@ const answerWithin = 2 * time.Minute
 
 // server is how the commands that ask a running engine find it.
 type server struct {
-	HTTPAddr string `name:"http-addr" placeholder:"ADDR" help:"Where its HTTP API listens (127.0.0.1:8480)."`
+	HTTPAddr string `name:"http-addr" placeholder:"ADDR" help:"Where its HTTP API listens (127.0.0.1:8480); https://ADDR when it has a certificate that the system trusts."`
+	HTTPCert string `name:"http-cert" placeholder:"FILE" help:"The certificate that it was given, or of who signed it; with one, it is asked over https."`
 	APIToken string `name:"api-token" placeholder:"TOKEN" help:"What it asks clients for."`
 }
 
@@ -32,7 +34,11 @@ type client struct {
 // client checks the address with everything else that configuration is checked
 // for.
 func (s *server) client() (*client, error) {
-	cfg, err := config.Text{HTTPAddr: s.HTTPAddr, APIToken: "unchecked"}.Parse(config.Default())
+	at, scheme := s.HTTPAddr, "http://"
+	if plain, secure := strings.CutPrefix(at, "https://"); secure || s.HTTPCert != "" {
+		at, scheme = plain, "https://"
+	}
+	cfg, err := config.Text{HTTPAddr: at, APIToken: "unchecked"}.Parse(config.Default())
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +46,11 @@ func (s *server) client() (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{base: "http://" + addr, token: s.APIToken, http: http.Client{Timeout: answerWithin}}, nil
+	transport, err := trusting(s.HTTPCert)
+	if err != nil {
+		return nil, err
+	}
+	return &client{base: scheme + addr, token: s.APIToken, http: http.Client{Timeout: answerWithin, Transport: transport}}, nil
 }
 
 // reachable is where a server is found that listens on addr: one that does on all

@@ -26,6 +26,8 @@ type demoCmd struct {
 type broker struct {
 	NatsAddr     string `placeholder:"ADDR" help:"Where its NATS server listens (127.0.0.1:4222)."`
 	StoreNatsURL string `name:"store-nats-url" placeholder:"URL" help:"Or that server, when it is one of yours."`
+	User         string `name:"store-nats-user" placeholder:"FILE" help:"Who we are there: a file with name:password, as quotashare nats-config makes it."`
+	NatsCA       string `name:"nats-ca" placeholder:"FILE" help:"Certificates that the server's is checked with (the system's)."`
 }
 
 func (d *demoCmd) run(ctx context.Context, p program.Process) error {
@@ -69,30 +71,51 @@ const dialWithin = 5 * time.Second
 // for. One of the engine's own may ask for the engine's token; to a server of somebody
 // else it is not shown.
 func (b *broker) connect(name, token string) (*nats.Conn, error) {
-	t := config.Text{NatsAddr: b.NatsAddr, StoreNatsURL: b.StoreNatsURL, APIToken: "unchecked"}
-	options := []nats.Option{nats.Name(name), nats.Timeout(dialWithin), nats.MaxReconnects(-1)}
-	if b.StoreNatsURL != "" {
-		t.StoreDriver = config.NATS
-	} else if token != "" {
-		options = append(options, nats.Token(token))
-	}
-	cfg, err := t.Parse(config.Default())
+	to, err := b.at()
 	if err != nil {
 		return nil, err
 	}
-	url := cfg.StoreNATSURL
-	if url == "" {
-		addr, err := reachable(cfg.NATSAddr)
-		if err != nil {
-			return nil, err
-		}
-		url = "nats://" + addr
+	if b.StoreNatsURL == "" && b.User == "" && token != "" {
+		to.More = append(to.More, nats.Token(token))
 	}
-	nc, err := nats.Connect(url, options...)
+	options, err := to.Options()
 	if err != nil {
-		return nil, unstarted(fmt.Errorf("nobody answers at %s: %w", url, err), "nats-addr")
+		return nil, err
+	}
+	nc, err := nats.Connect(to.URL, append(options, nats.Name(name), nats.Timeout(dialWithin), nats.MaxReconnects(-1))...)
+	shown := program.WithoutSecrets(to.URL)
+	switch {
+	case errors.Is(err, nats.ErrAuthorization):
+		return nil, program.Hint(fmt.Errorf("%s does not let us in: %w", shown, err),
+			"say who we are with --store-nats-user or %s, a file that quotashare nats-config makes", config.Variable("store-nats-user"))
+	case untrusted(err):
+		return nil, program.Hint(fmt.Errorf("%s shows a certificate that is not trusted: %w", shown, err),
+			"name that of who signed it with --nats-ca or %s", config.Variable("nats-ca"))
+	case err != nil:
+		return nil, unstarted(fmt.Errorf("nobody answers at %s: %w", shown, err), "nats-addr")
 	}
 	return nc, nil
+}
+
+// at is where the broker is.
+func (b *broker) at() (to program.Broker, err error) {
+	t := config.Text{NatsAddr: b.NatsAddr, StoreNatsURL: b.StoreNatsURL, APIToken: "unchecked"}
+	if b.StoreNatsURL != "" {
+		t.StoreDriver = config.NATS
+	}
+	cfg, err := t.Parse(config.Default())
+	if err != nil {
+		return to, err
+	}
+	to = program.Broker{URL: cfg.StoreNATSURL, User: b.User, CA: b.NatsCA}
+	if to.URL == "" {
+		addr, err := reachable(cfg.NATSAddr)
+		if err != nil {
+			return to, err
+		}
+		to.URL = "nats://" + addr
+	}
+	return to, nil
 }
 
 // demoAPI is how the demo speaks to the engine.

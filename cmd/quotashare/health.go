@@ -30,8 +30,7 @@ func (h *healthCmd) run(ctx context.Context, p program.Process) error {
 	}
 	c.http.Timeout = healthWithin
 	if h.HTTPCert != "" {
-		c.base = "https://" + strings.TrimPrefix(c.base, "http://")
-		c.http.Transport = unverified()
+		c.base, c.http.Transport = "https://"+strings.TrimPrefix(c.base, "http://"), unverified()
 	}
 	if _, err := c.get(ctx, "/readyz", nil); err != nil {
 		return err

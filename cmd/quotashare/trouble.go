@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"syscall"
 
 	"github.com/quotashare/quotashare/config"
@@ -29,8 +31,14 @@ func (c *client) unreachable(err error) error {
 		return c.elsewhere("nobody answers at %s", c.base)
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		return c.elsewhere("%s ended the connection without an answer", c.base)
+	case untrusted(err):
+		return program.Hint(fmt.Errorf("%s shows a certificate that is not trusted: %w", c.base, ask.Err),
+			"name the one it was given, or that of who signed it, with --http-cert or %s", config.Variable("http-cert"))
 	case errors.As(err, &dial):
 		return c.elsewhere("%s cannot be reached: %v", c.base, dial.Err)
+	}
+	if strings.HasPrefix(c.base, "https://") {
+		return c.elsewhere("what answers at %s does not speak https", c.base)
 	}
 	return c.elsewhere("what answers at %s does not speak HTTP; it may be the port for NATS", c.base)
 }
@@ -45,6 +53,9 @@ func (c *client) elsewhere(format string, args ...any) error {
 func (c *client) refusal(status int, data []byte) error {
 	var doc struct{ Error *refused }
 	switch {
+	case status == http.StatusBadRequest && bytes.Contains(data, []byte("HTTP request to an HTTPS server")):
+		return program.Hint(fmt.Errorf("%s speaks https", c.base),
+			"name its certificate with --http-cert or %s; or say --http-addr https://…, when the system trusts it", config.Variable("http-cert"))
 	case json.Unmarshal(data, &doc) != nil || doc.Error == nil:
 		return c.elsewhere("what answers at %s is not the engine: it says %d %s", c.base, status, http.StatusText(status))
 	case status != http.StatusUnauthorized:
