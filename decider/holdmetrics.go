@@ -56,15 +56,13 @@ func newHoldMetrics() *holdMetrics {
 var (
 	holdsDesc      = prometheus.NewDesc("quotashare_holds_total", "Holds of the log, by what became of them; refused and late ones were never open, and those that waited in a backlog were granted, timed out or left.", []string{"outcome"}, nil)
 	holdsOpenDesc  = prometheus.NewDesc("quotashare_holds_open", "Holds that are open.", nil, nil)
+	queuedDesc     = prometheus.NewDesc("quotashare_holds_queued", "Holds that wait here to be written to the log.", nil, nil)
 	localsDesc     = prometheus.NewDesc("quotashare_local_holds_total", "Holds counted without the log, by where they came from and what became of them; of the folded ones the verdict came too late.", []string{"outcome"}, nil)
 	localsOpenDesc = prometheus.NewDesc("quotashare_local_holds_open", "Holds that count without the log.", nil, nil)
 )
 
-// collect gives the figures of all holds.
-func (m *holdMetrics) collect(ch chan<- prometheus.Metric, e *Engine, counts *projector.HoldCounts, open int) {
-	for _, c := range []prometheus.Collector{m.perMessage, m.latency, m.wait, m.retries, m.overflow, m.withdrawn, m.told, m.unheard} {
-		c.Collect(ch)
-	}
+// collectHolds gives the figures of the state's holds.
+func collectHolds(ch chan<- prometheus.Metric, counts *projector.HoldCounts, open int) {
 	for outcome, n := range map[string]uint64{
 		"opened": counts.Opened, "settled": counts.Settled, "released": counts.Released, "expired": counts.Expired,
 		"replaced": counts.Replaced, "withdrawn": counts.Withdrawn, "refused": counts.Refused, "late": counts.Late,
@@ -73,6 +71,14 @@ func (m *holdMetrics) collect(ch chan<- prometheus.Metric, e *Engine, counts *pr
 		ch <- prometheus.MustNewConstMetric(holdsDesc, prometheus.CounterValue, float64(n), outcome)
 	}
 	ch <- prometheus.MustNewConstMetric(holdsOpenDesc, prometheus.GaugeValue, float64(open))
+}
+
+// collect gives the figures of holds on their way, and of those without the log.
+func (m *holdMetrics) collect(ch chan<- prometheus.Metric, e *Engine) {
+	for _, c := range []prometheus.Collector{m.perMessage, m.latency, m.wait, m.retries, m.overflow, m.withdrawn, m.told, m.unheard} {
+		c.Collect(ch)
+	}
+	ch <- prometheus.MustNewConstMetric(queuedDesc, prometheus.GaugeValue, float64(e.holds.queued()))
 	local, what := e.locals.Stats(e.now())
 	for outcome, n := range map[string]uint64{
 		"made": what.Made, "heard": what.Heard, "folded": what.Folded, "ended": what.Ended, "full": what.Full,

@@ -224,6 +224,13 @@ func (w *holdWriter) take(f *flight) (more, ended bool) {
 	return n > 0, w.ended
 }
 
+// queued returns how many holds and releases wait to be written.
+func (w *holdWriter) queued() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.queue)
+}
+
 // together returns how many bytes the call has whose first hold is in that place,
 // and where the next one begins.
 func (w *holdWriter) together(from int) (size, to int) {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/quotashare/quotashare/answers"
 	"github.com/quotashare/quotashare/fairshare"
-	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 )
 
@@ -15,27 +14,37 @@ type Metrics struct {
 	engine   *Engine
 	answers  *prometheus.CounterVec
 	degraded *prometheus.CounterVec
+	lower    prometheus.Counter
 	refused  prometheus.Counter
 	rebuilds prometheus.Counter
 	missing  prometheus.Counter
 	holds    *holdMetrics
 
 	// byReason has the counters of answers by what was judged, so that one is
-	// found without a look-up; closed counts those that only the state's age
-	// explains.
-	byReason [fairshare.Suspended + 1]prometheus.Counter
+	// found without a look-up, those that would block apart; closed counts those
+	// that only the state's age explains.
+	byReason [fairshare.Suspended + 1]reasonCounters
 	closed   prometheus.Counter
 }
+
+// reasonCounters are those of a reason to allow, which are one, or to block.
+type reasonCounters struct{ enforced, observed prometheus.Counter }
+
+// wouldBlock is what was decided where a pool only observes.
+const wouldBlock = "would-block"
 
 func newMetrics(e *Engine) *Metrics {
 	m := &Metrics{
 		engine: e,
 		answers: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "quotashare_decisions_total", Help: "Questions answered, by reason.",
-		}, []string{"reason"}),
+			Name: "quotashare_decisions_total", Help: "Questions answered, by reason and by what was decided.",
+		}, []string{"reason", "decision"}),
 		degraded: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quotashare_degraded_total", Help: "Answers given from a state that was not as it should be, by kind and by whether they let pass.",
 		}, []string{"kind", "decision"}),
+		lower: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quotashare_deprioritized_total", Help: "Questions answered with leave to pass, at a lower priority.",
+		}),
 		refused: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quotashare_questions_refused_total", Help: "Questions that could not be answered.",
 		}),
@@ -48,10 +57,18 @@ func newMetrics(e *Engine) *Metrics {
 		holds: newHoldMetrics(),
 	}
 	for r := range m.byReason {
-		m.byReason[r] = m.answers.WithLabelValues(fairshare.Reason(r).String())
+		m.byReason[r] = m.ofReason(fairshare.Reason(r))
 	}
-	m.closed = m.answers.WithLabelValues(answers.Degraded)
+	m.closed = m.answers.WithLabelValues(answers.Degraded, questions.Block)
 	return m
+}
+
+func (m *Metrics) ofReason(r fairshare.Reason) reasonCounters {
+	if !r.Blocks() {
+		allowed := m.answers.WithLabelValues(r.String(), questions.Allow)
+		return reasonCounters{allowed, allowed}
+	}
+	return reasonCounters{m.answers.WithLabelValues(r.String(), questions.Block), m.answers.WithLabelValues(r.String(), wouldBlock)}
 }
 
 // Metrics returns the engine's figures.
@@ -59,10 +76,16 @@ func (e *Engine) Metrics() *Metrics { return e.metrics }
 
 // count counts an answer that was judged so.
 func (m *Metrics) count(judged fairshare.Reason, r *questions.Reply) {
-	if r.Reason == answers.Degraded {
+	switch {
+	case r.Reason == answers.Degraded:
 		m.closed.Inc()
-	} else {
-		m.byReason[judged].Inc()
+	case r.WouldBlock:
+		m.byReason[judged].observed.Inc()
+	default:
+		m.byReason[judged].enforced.Inc()
+	}
+	if r.Deprioritize {
+		m.lower.Inc()
 	}
 	if len(r.Degraded) == 0 {
 		return
@@ -77,14 +100,10 @@ func (m *Metrics) count(judged fairshare.Reason, r *questions.Reply) {
 }
 
 var (
-	eventsDesc  = prometheus.NewDesc("quotashare_events_total", "Events of the log, by what became of them.", []string{"outcome"}, nil)
-	rejectDesc  = prometheus.NewDesc("quotashare_rejected_total", "Events that could not be folded, by reason.", []string{"reason"}, nil)
-	appliedDesc = prometheus.NewDesc("quotashare_applied_seq", "Stream sequence of the last message folded.", nil, nil)
-	natsDesc    = prometheus.NewDesc("quotashare_nats_total", "What came in on quota.decide and quota.route over NATS, by what became of it.", []string{"outcome"}, nil)
-	missedDesc  = prometheus.NewDesc("quotashare_blocks_missed_total", "Blocks that the list of the newest ones could not take in at once.", nil, nil)
-	rowsDesc    = prometheus.NewDesc("quotashare_decision_rows_total", "Rows of the decision log, by what became of them.", []string{"outcome"}, nil)
-	lagDesc     = prometheus.NewDesc("quotashare_fold_lag_seconds", "Age of the oldest message not yet folded.", nil, nil)
-	readyDesc   = prometheus.NewDesc("quotashare_ready", "1 while questions are answered over NATS.", nil, nil)
+	natsDesc   = prometheus.NewDesc("quotashare_nats_total", "What came in on quota.decide and quota.route over NATS, by what became of it.", []string{"outcome"}, nil)
+	waitsDesc  = prometheus.NewDesc("quotashare_nats_waiting", "Messages of questions over NATS that wait for a sequence, a verdict or room.", nil, nil)
+	missedDesc = prometheus.NewDesc("quotashare_blocks_missed_total", "Blocks that the list of the newest ones could not take in at once.", nil, nil)
+	rowsDesc   = prometheus.NewDesc("quotashare_decision_rows_total", "Rows of the decision log, by what became of them.", []string{"outcome"}, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -94,49 +113,28 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCo
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.answers.Collect(ch)
 	m.degraded.Collect(ch)
+	m.lower.Collect(ch)
 	m.refused.Collect(ch)
 	m.engine.due.written.Collect(ch)
 	m.rebuilds.Collect(ch)
 	m.missing.Collect(ch)
-	m.engine.snapshots.figures.collect(ch, m.engine.now())
+	m.engine.snapshots.collect(ch, m.engine.now())
 	m.engine.retention.collectMetrics(ch)
 	m.engine.shared.collect(ch)
-	var counts projector.Counts
-	var seq uint64
-	var lag int64
-	var open int
-	if p := m.engine.current.Load(); p != nil {
-		now := m.engine.now()
-		counts, seq, open = p.state.Counts(), p.loop.Applied(), p.state.Holds().Open
-		lag, _ = p.loop.Lag(now)
-		collectSignals(ch, p.state.Signals(now), now)
-		collectRoutes(ch, p.state, now)
-	}
-	collectReadings(ch, &counts)
-	m.holds.collect(ch, m.engine, &counts.Holds, open)
-	for outcome, n := range map[string]uint64{
-		"folded": counts.Folded, "duplicate": counts.Duplicates, "late": counts.Late,
-		"clamped": counts.Clamped, "rejected": counts.Rejected,
-	} {
-		ch <- prometheus.MustNewConstMetric(eventsDesc, prometheus.CounterValue, float64(n), outcome)
-	}
-	for i, reason := range projector.Reasons {
-		ch <- prometheus.MustNewConstMetric(rejectDesc, prometheus.CounterValue, float64(counts.ByReason[i]), string(reason))
+	m.collectFold(ch)
+	m.holds.collect(ch, m.engine)
+	for _, c := range m.engine.server.Latencies() {
+		c.Collect(ch)
 	}
 	m.engine.server.Counts().Each(func(name string, n uint64) {
-		if name != "waiting" { // the only one that falls
-			ch <- prometheus.MustNewConstMetric(natsDesc, prometheus.CounterValue, float64(n), name)
+		if name == "waiting" { // the only one that falls
+			ch <- prometheus.MustNewConstMetric(waitsDesc, prometheus.GaugeValue, float64(n))
+			return
 		}
+		ch <- prometheus.MustNewConstMetric(natsDesc, prometheus.CounterValue, float64(n), name)
 	})
 	ch <- prometheus.MustNewConstMetric(missedDesc, prometheus.CounterValue, float64(m.engine.decisions.missedBlocks.Load()))
 	m.engine.decisions.each(func(outcome string, n uint64) {
 		ch <- prometheus.MustNewConstMetric(rowsDesc, prometheus.CounterValue, float64(n), outcome)
 	})
-	ready := 0.0
-	if m.engine.Ready() {
-		ready = 1
-	}
-	ch <- prometheus.MustNewConstMetric(appliedDesc, prometheus.GaugeValue, float64(seq))
-	ch <- prometheus.MustNewConstMetric(lagDesc, prometheus.GaugeValue, float64(lag)/1e3)
-	ch <- prometheus.MustNewConstMetric(readyDesc, prometheus.GaugeValue, ready)
 }

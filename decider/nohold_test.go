@@ -174,7 +174,7 @@ func TestNoHoldAndClosed(t *testing.T) {
 	if holds, releases := r.written("quota.hold"), r.written("quota.release"); holds != 2 || releases != 1 {
 		t.Errorf("%d messages of holds, %d of releases, want 2 and one for what may have been written", holds, releases)
 	}
-	r.showing(map[string]float64{"hold_withdrawals_total": 1, "decisions_total degraded": 3, "degraded_total block no-hold": 3, "degraded_total allow no-hold": 0})
+	r.showing(map[string]float64{"hold_withdrawals_total": 1, "decisions_total block degraded": 3, "degraded_total block no-hold": 3, "degraded_total allow no-hold": 0})
 	oneLimit(r, 9, func(p *plans.Pool) { p.OnDegraded, p.Mode = plans.Closed, plans.Observe })
 	r.refuse()
 	r.noHold(hurry("3"), "ok")

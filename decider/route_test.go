@@ -321,8 +321,8 @@ func TestRouteFigures(t *testing.T) {
 	_, arrived := r.current.Load().state.At()
 	c.Store(arrived + 2_000)
 	r.showing(map[string]float64{
-		"connection_in_flight a": 1, "connection_max_concurrent a": 1, "backlog_waiting alice p": 1, "backlog_oldest_seconds alice p": 2,
-		"route_series_left_out connections": 0, "hold_verdict_seconds": 1, "backlog_wait_seconds": 0, "holds_total waited": 1,
+		"connection_in_flight a": 1, "connection_max_concurrent a": 1, "backlog_waiting p": 1, "backlog_oldest_seconds p": 2,
+		"route_series_left_out connections": 0, "route_series_left_out pools": 0, "hold_verdict_seconds": 1, "backlog_wait_seconds": 0, "holds_total waited": 1,
 	})
 	leave()
 	await(t, gone, "the end of the call")
@@ -332,7 +332,7 @@ func TestRouteFigures(t *testing.T) {
 	r.release("alice", "1")
 	came(t, third, "its turn")
 	r.showing(map[string]float64{
-		"connection_in_flight a": 1, "backlog_waiting alice p": 0, "hold_verdict_seconds": 1, "backlog_wait_seconds": 1,
+		"connection_in_flight a": 1, "backlog_waiting p": 0, "hold_verdict_seconds": 1, "backlog_wait_seconds": 1,
 		"holds_total waited": 2, "holds_total granted": 1, "holds_total left": 1,
 	})
 }

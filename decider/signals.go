@@ -9,10 +9,12 @@ import (
 	"github.com/quotashare/quotashare/usage"
 )
 
-// maxListed is how many connections have gauges of their own: the first ones by
-// id, so that a series does not come and go with what others do. Each has at most
-// 3 for every window, which makes 18,000 series; Prometheus can do more, people
-// cannot. The others are counted, and usage shows them.
+// maxListed is how many connections have gauges of their own: those of pools, which
+// admins make, and of these the first ones pool by pool in the order of ids, so that a
+// series does not come and go with what others do. Each has at most 3 for every window
+// and 2 more, which makes 20,000 series; Prometheus can do more, people cannot. The
+// others are counted, and usage shows them. Whoever may publish can make up
+// connections, so those that are in no pool have none.
 const maxListed = 1000
 
 var (
@@ -23,7 +25,7 @@ var (
 	usedDesc    = windowDesc("quotashare_provider_used_percent", "What the provider says is used of a window, for all models; absent while it is unknown.")
 	driftDesc   = windowDesc("quotashare_drift_points", "What the provider says is used of a window minus what we counted, in points of its 100; absent while it is unknown.")
 	ageDesc     = windowDesc("quotashare_signal_age_seconds", "Time since the provider last spoke of a window, whether what it said stands or not.")
-	leftOutDesc = prometheus.NewDesc("quotashare_signal_connections_left_out", "Connections whose provider speaks and that have no figures of their own: only the first 1,000 by id have.", nil, nil)
+	leftOutDesc = prometheus.NewDesc("quotashare_signal_connections_left_out", "Connections whose provider speaks and that have no figures of their own: they are in no pool, or beyond the first 1,000.", nil, nil)
 )
 
 func windowDesc(name, help string) *prometheus.Desc {
@@ -46,20 +48,17 @@ func collectReadings(ch chan<- prometheus.Metric, counts *projector.Counts) {
 	}
 }
 
-// collectSignals tells what providers say, list being by connection, at instant
-// now. Windows of some models are left out: how many there are, the provider
-// decides.
-func collectSignals(ch chan<- prometheus.Metric, list []usage.Signal, now int64) {
-	connections := 0
+// collectSignals tells what the providers of those connections say, at instant now, and
+// how many others there are of which it does not. Windows of some models are left out:
+// how many there are, the provider decides.
+func collectSignals(ch chan<- prometheus.Metric, s *projector.State, connectionIDs []string, now int64) {
+	list, others := s.SignalsOf(connectionIDs, now)
 	for i := range list {
-		if i == 0 || list[i].ConnectionID != list[i-1].ConnectionID {
-			connections++
-		}
-		if connections <= maxListed && list[i].Scope == "" {
+		if list[i].Scope == "" {
 			collectSignal(ch, &list[i], now)
 		}
 	}
-	ch <- prometheus.MustNewConstMetric(leftOutDesc, prometheus.GaugeValue, float64(max(connections-maxListed, 0)))
+	ch <- prometheus.MustNewConstMetric(leftOutDesc, prometheus.GaugeValue, float64(others))
 }
 
 // collectSignal tells of one window. What is unknown has no value: it is not 0.

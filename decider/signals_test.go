@@ -106,16 +106,18 @@ func TestHeadersThatCannotBeReadAreCounted(t *testing.T) {
 }
 
 // TestSignalsAreShown: what stands has all figures, what does not only its age,
-// and windows of some models have none.
+// and windows of some models have none, nor have connections that are in no pool.
 func TestSignalsAreShown(t *testing.T) {
 	nc := startLog(t, t.TempDir())
 	clock := time.Now().UnixMilli()
 	var late atomic.Int64
 	r := start(t, nc, t.TempDir()+"/state", func(e *Engine) { e.now = func() int64 { return clock + late.Load() } })
+	r.lanes(0, "b", "c", "gone", "silent")
 	r.publish("quota.saturation", fmt.Sprintf(`[
 		{"connectionId":"c","time":%d,"readings":[{"window":"5h","usedPercent":10,"resetAt":%d}]},
 		{"connectionId":"b","time":%d,"readings":[{"window":"rate","usedPercent":104.5,"resetAt":%d}]},
 		{"connectionId":"gone","time":%d,"readings":[{"window":"weekly","usedPercent":40}]},
+		{"connectionId":"alone","readings":[{"window":"weekly","usedPercent":40}]},
 		{"connectionId":"c","time":%d,"readings":[{"window":"5h","scope":"opus","usedPercent":90,"resetAt":%d}]}]`,
 		clock-20_000, clock+600_000, clock-12_500, clock+600_000, clock-3_600_000, clock, clock+600_000))
 	r.publish("quota.consumption", `{"apiKeyId":"a","connectionId":"c"}`)
@@ -123,36 +125,13 @@ func TestSignalsAreShown(t *testing.T) {
 	mustHave(t, r.Metrics(), "quotashare_provider_used_percent", "c 5h 70.25", "b rate 104.5")
 	mustHave(t, r.Metrics(), "quotashare_drift_points", "c 5h 10", "b rate 104.5")
 	mustHave(t, r.Metrics(), "quotashare_signal_age_seconds", "c 5h 10", "b rate 12.5", "gone weekly 3600")
-	mustHave(t, r.Metrics(), "quotashare_signal_connections_left_out", "0")
+	mustHave(t, r.Metrics(), "quotashare_signal_connections_left_out", "1")
 	late.Store(600_000) // the resets have come
 	mustHave(t, r.Metrics(), "quotashare_provider_used_percent")
 	mustHave(t, r.Metrics(), "quotashare_drift_points")
 	mustHave(t, r.Metrics(), "quotashare_signal_age_seconds", "c 5h 610", "b rate 612.5", "gone weekly 4200")
 	late.Store(-60_000) // a gateway's clock is ahead
 	mustHave(t, r.Metrics(), "quotashare_signal_age_seconds", "c 5h 0", "b rate 0", "gone weekly 3540")
-}
-
-// fixed tells of the same signals always.
-type fixed []usage.Signal
-
-func (f fixed) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(f, ch) }
-func (f fixed) Collect(ch chan<- prometheus.Metric) { collectSignals(ch, f, 0) }
-
-// TestFiguresOfSignalsAreBounded: a thousand connections have their own, and
-// none of them loses one of its windows.
-func TestFiguresOfSignalsAreBounded(t *testing.T) {
-	var list fixed
-	for i := range maxListed + 2 {
-		for _, w := range []quota.Window{quota.FiveHour, quota.Weekly} {
-			list = append(list, usage.Signal{ConnectionID: fmt.Sprintf("c-%04d", i), Window: w, Known: true, Used: 1e6})
-		}
-	}
-	mustHave(t, list, "quotashare_signal_connections_left_out", "2")
-	got := series(t, list, "quotashare_provider_used_percent")
-	if len(got) != 2*maxListed || got[0] != "c-0000 5h 1" || got[len(got)-1] != "c-0999 weekly 1" {
-		t.Errorf("%d series from %s to %s; want %d, to the weekly one of c-0999", len(got), got[0], got[len(got)-1], 2*maxListed)
-	}
-	mustHave(t, list[:2*maxListed], "quotashare_signal_connections_left_out", "0")
 }
 
 // TestTheDocumentNamesEveryFigure: whoever sees one finds out what it means.

@@ -143,17 +143,22 @@ func (k *snapshotKeeper) firstWait(last snapshots.Header) time.Duration {
 
 // newest returns the header of the newest snapshot that this program could begin
 // from, as far as headers tell, and the zero header when there is none.
-func (k *snapshotKeeper) newest() (h snapshots.Header) {
-	list, err := k.dir.List()
+func (k *snapshotKeeper) newest() snapshots.Header {
+	h, err := k.findNewest()
 	if err != nil {
 		k.e.o.Log.Warn("cannot list the snapshots", "dir", k.e.o.SnapshotDir, "err", err)
 	}
+	return h
+}
+
+func (k *snapshotKeeper) findNewest() (snapshots.Header, error) {
+	list, err := k.dir.List()
 	for _, seq := range list {
 		if h, ok := k.usable(seq); ok {
-			return h
+			return h, err
 		}
 	}
-	return snapshots.Header{}
+	return snapshots.Header{}, err
 }
 
 // take takes one of everything that is folded.
@@ -164,7 +169,7 @@ func (k *snapshotKeeper) take(ctx context.Context, p *projection) (got takenSnap
 	took := time.Since(began)
 	switch {
 	case got.err == nil:
-		k.figures.taken(&got, k.e.now(), took)
+		k.figures.taken(&got, took)
 		k.e.o.Log.Info("took a snapshot", "seq", got.header.Seq, "bytes", got.sum.Bytes, "took", took)
 		if k.shared != nil {
 			k.shared.saved(got.header)

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
@@ -25,6 +26,8 @@ type call struct {
 	typed   bool          // the question named its content type
 	done    func()        // finishes it
 	room    chan struct{} // where it waits
+	began   time.Duration // on the clock of now
+	waited  bool
 }
 
 // endpoint is how the messages of one subject are read, and where they wait.
@@ -54,6 +57,7 @@ func (s *Server) handle(ctx context.Context, r micro.Request, e *endpoint) {
 	}
 	c := s.calls.Get().(*call)
 	c.begin(r)
+	c.began, c.waited = now(), false
 	defer s.rescue(c)
 	if err := e.decode(&c.request, r.Data(), c.enc); err != nil {
 		s.fail(c, err)
@@ -108,6 +112,7 @@ func (s *Server) enter(c *call, room chan struct{}) bool {
 	default:
 		return false
 	}
+	c.waited = true
 	s.counts.Waits.Add(1)
 	s.counts.Waiting.Add(1)
 	s.waiting.Add(1)
@@ -217,6 +222,7 @@ func (s *Server) reply(c *call) {
 	} else {
 		s.sent(c, s.publishAll(c, replies))
 	}
+	s.latency(c.waited).Observe((now() - c.began).Seconds())
 	s.calls.Put(c)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quotashare/quotashare/questions"
 )
@@ -83,7 +84,8 @@ type Server struct {
 	version string
 	log     *slog.Logger
 	counts  Counts
-	calls   sync.Pool // of *call
+	took    [2]prometheus.Histogram // answers: at once, and after a wait
+	calls   sync.Pool               // of *call
 
 	// One for each message that waits. Whoever asks for a sequence that never comes
 	// can fill the room for sequences, and routes to full accounts theirs; the one for
@@ -103,6 +105,7 @@ func New(c Config) *Server {
 		decider: c.Decider,
 		version: c.Version,
 		log:     c.Logger,
+		took:    [2]prometheus.Histogram{newLatency("no"), newLatency("yes")},
 	}
 	s.calls.New = func() any {
 		c := new(call)

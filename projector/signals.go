@@ -29,16 +29,45 @@ func (s *State) signalsAt(i int, clock int64, list []usage.Signal) ([]usage.Sign
 	if i >= len(s.meters.byConn) {
 		return list, false
 	}
-	meters := s.meters.byConn[i]
+	return s.appendSignals(list, s.meters.byConn[i], clock), true
+}
+
+// appendSignals appends those of one connection, none when all are forgotten.
+func (s *State) appendSignals(list []usage.Signal, meters []*meter, clock int64) []usage.Signal {
 	if len(meters) == 0 {
-		return list, true // all are forgotten
+		return list
 	}
 	conn := meters[0].conn
 	d := s.dialOf(conn, s.conns.id(conn), s.providerOf(conn), max(clock, s.logTime))
 	for _, m := range meters {
 		list = append(list, d.signal(m.excerpt(conn, nil)))
 	}
-	return list, true
+	return list
+}
+
+// SignalsOf is Signals of some connections, in their order, and says of how many others
+// there are any: whoever publishes readings decides how many those are.
+func (s *State) SignalsOf(connectionIDs []string, clock int64) (list []usage.Signal, others int) {
+	for _, id := range connectionIDs {
+		before := len(list)
+		if list = s.signalsOf(id, clock, list); len(list) > before {
+			others--
+		}
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, meters := range s.meters.byConn {
+		if len(meters) > 0 {
+			others++
+		}
+	}
+	return list, max(others, 0)
+}
+
+func (s *State) signalsOf(connectionID string, clock int64, list []usage.Signal) []usage.Signal {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.appendSignals(list, s.metersOf(s.conns.find(connectionID)), clock)
 }
 
 // dial reads the meters of one connection.

@@ -3,10 +3,12 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -30,8 +32,10 @@ type Options struct {
 
 // Intake is an httpapi.Publisher.
 type Intake struct {
-	groups *groups.Groups
-	spool  *spool.Spool // nil = none
+	groups  *groups.Groups
+	spool   *spool.Spool // nil = none
+	most    int64        // bytes that it may keep
+	figures *figures
 }
 
 // Open returns an intake, and opens its spool.
@@ -40,10 +44,10 @@ func Open(o Options) (*Intake, error) {
 	if err != nil {
 		return nil, fmt.Errorf("intake: %w", err)
 	}
-	i := &Intake{}
-	var log groups.Log = &stream{conn: o.Conn, js: js}
+	i := &Intake{most: cmp.Or(o.SpoolBytes, spool.DefaultMost), figures: newFigures()}
+	var log groups.Log = &stream{conn: o.Conn, js: js, figures: i.figures}
 	if o.SpoolDir != "" {
-		if i.spool, err = spool.Open(spool.Options{Dir: o.SpoolDir, Log: log, Most: o.SpoolBytes, Logger: o.Logger}); err != nil {
+		if i.spool, err = spool.Open(spool.Options{Dir: o.SpoolDir, Log: log, Most: i.most, Logger: o.Logger}); err != nil {
 			return nil, err
 		}
 		log = i.spool
@@ -57,8 +61,10 @@ func (i *Intake) Publish(ctx context.Context, subject string, array []byte, n in
 	r, err := i.groups.Publish(ctx, subject, array, n)
 	switch {
 	case errors.Is(err, groups.ErrFull):
+		i.figures.memoryFull.Inc()
 		return httpapi.Receipt{}, httpapi.Refuse(httpapi.ErrBusy, "%v", err)
 	case errors.Is(err, spool.ErrFull):
+		i.figures.spoolFull.Inc()
 		return httpapi.Receipt{}, httpapi.Refuse(httpapi.ErrBusy, "%v", err)
 	}
 	return httpapi.Receipt{Seq: r.Seq, Spooled: r.Spooled}, err
@@ -84,16 +90,27 @@ func (i *Intake) Close() error {
 
 // stream is the log.
 type stream struct {
-	conn *nats.Conn
-	js   jetstream.JetStream
+	conn    *nats.Conn
+	js      jetstream.JetStream
+	figures *figures
 }
 
 // Publish implements groups.Log.
 func (s *stream) Publish(ctx context.Context, m *groups.Message) (groups.Receipt, error) {
+	began := time.Now()
+	ack, err := s.publish(ctx, m)
+	s.figures.published(m.Events, time.Since(began), ack, err)
+	if err != nil {
+		return groups.Receipt{}, err
+	}
+	return groups.Receipt{Seq: ack.Sequence}, nil
+}
+
+func (s *stream) publish(ctx context.Context, m *groups.Message) (*jetstream.PubAck, error) {
 	// While it connects again the client would keep the message and send it later, when
 	// it was given up here.
 	if !s.conn.IsConnected() {
-		return groups.Receipt{}, away(nats.ErrDisconnected)
+		return nil, away(nats.ErrDisconnected)
 	}
 	msg := nats.NewMsg(m.Subject)
 	msg.Data = m.Data
@@ -101,9 +118,9 @@ func (s *stream) Publish(ctx context.Context, m *groups.Message) (groups.Receipt
 	msg.Header.Set(events.HeaderMsgID, m.ID)
 	ack, err := s.js.PublishMsg(ctx, msg)
 	if err != nil {
-		return groups.Receipt{}, refusal(err)
+		return nil, refusal(err)
 	}
-	return groups.Receipt{Seq: ack.Sequence}, nil
+	return ack, nil
 }
 
 // refusal says of an error whether the log may take the message later.

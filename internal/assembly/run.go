@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/quotashare/quotashare/config"
@@ -119,7 +117,7 @@ func (r *run) follow(ctx context.Context, listener net.Listener, l *logOf, d *do
 	if l.intake, err = r.openIntake(l); err != nil {
 		return err
 	}
-	handler, err := r.handler(engine, l.intake)
+	handler, err := r.handler(engine, l)
 	if err != nil {
 		return err
 	}
@@ -238,29 +236,22 @@ func (r *run) scheme() string {
 
 // handler is the HTTP door, with metrics of its own: two processes of this kind
 // may live in one test.
-func (r *run) handler(engine *decider.Engine, events *intake.Intake) (http.Handler, error) {
-	registry := prometheus.NewRegistry()
-	for _, c := range []prometheus.Collector{
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), events,
-	} {
-		if err := registry.Register(c); err != nil {
-			return nil, err
-		}
+func (r *run) handler(engine *decider.Engine, l *logOf) (http.Handler, error) {
+	registry, err := r.registry(engine, l)
+	if err != nil {
+		return nil, err
 	}
 	others, err := r.tokens()
 	if err != nil {
 		return nil, err
 	}
 	c := httpapi.Config{
-		Engine: engine, Publisher: events, Version: program.Version, Token: r.cfg.APIToken, Tokens: others, Hosts: r.cfg.HTTPHosts, Registry: registry, Log: r.log,
+		Engine: engine, Publisher: l.intake, Version: program.Version, Token: r.cfg.APIToken, Tokens: others, Hosts: r.cfg.HTTPHosts, Registry: registry, Log: r.log,
 	}
 	if !r.parts.Decides {
 		c.Engine = front{engine}
 		h, err := httpapi.New(c)
 		return eventsOnly(h), err
-	}
-	if err := registry.Register(engine.Metrics()); err != nil {
-		return nil, err
 	}
 	pages, err := web.New(web.Built())
 	if err != nil {

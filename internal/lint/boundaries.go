@@ -80,6 +80,7 @@ var Boundaries = []Boundary{
 	{"internal/brokertest", words("ingest"), "tests of many packages need a broker, and it knows none of them"},
 	{"internal/enginetest", words("decider", "ingest/intake"), "tests of those who use an engine need one"},
 	{"internal/certtest", nil, "certificates of tests know nobody"},
+	{"internal/vitals", nil, "what every program tells of its process does not depend on which program it is"},
 	{"internal/golden", nil, "it is tests alone, of what the others compute"},
 	{"internal/scratch", nil, "a place for a run knows nothing of what is put there"},
 	{"internal/lint", nil, "the rules of the house judge all and use none"},
