@@ -1,0 +1,253 @@
+package guarantee
+
+import (
+	"math/bits"
+
+	"github.com/quotashare/quotashare/quota"
+)
+
+// Outcome is what the rule says of one dimension, in the order in which it is asked.
+type Outcome uint8
+
+// The outcomes that allow come first.
+const (
+	OK         Outcome = iota
+	Guaranteed         // the asker stays inside its promise
+	Borrowed           // it goes over its share, which nobody needs
+	Outside            // it has no allocation, and nobody needs what it asks for
+	Yield              // block: those who used less for their weight go first
+	Reserved           // block: what is left is kept for keys that used less
+	Full               // block: nothing is left
+)
+
+// Blocks reports whether the outcome is to block.
+func (o Outcome) Blocks() bool { return o >= Yield }
+
+// Key is one allocation of the pool, as it stands in one dimension.
+type Key struct {
+	// Used is what it used in this period with what it holds, and Begun whether it used
+	// some of that: holds do not count for it.
+	Used  quota.Amount
+	Begun bool
+	Share quota.Amount
+	// Weight is its weight, or 1 for all when all weights are 0.
+	Weight int64
+	// Suspended: nothing is kept for it, and what it used counts.
+	Suspended bool
+}
+
+// Dimension is what one dimension is judged by at one instant.
+type Dimension struct {
+	Limit quota.Amount // known: above 0
+	// Total is the pool's effective total with all holds, and Spent what was used in this
+	// period, also by keys without an allocation, with all holds. Of a cycle they are equal.
+	Total, Spent quota.Amount
+	Window, Left int64 // ms
+	Reserve      int64 // percent, 0..400
+	Cycle        bool  // the period is the provider's cycle, else the bucket of a sliding window
+	Keys         []Key
+}
+
+// Asker is who asks, and for what.
+type Asker struct {
+	Key      int // index in Keys, NoKey = without an allocation
+	Estimate quota.Amount
+	// Gives: it may go over its share (soft, burst), and leaves the whole promise of the
+	// others alone for that.
+	Gives bool
+}
+
+// Gap is how much of the gap to a key that used less for its weight is left for it when
+// the pool is full, as a divisor: a sixteenth.
+const Gap = 16
+
+// NoKey is an asker without an allocation.
+const NoKey = -1
+
+// Verdict is the outcome and how it came about.
+type Verdict struct {
+	Outcome  Outcome
+	Promised quota.Amount // that the asker can still use at once, or by the end of the bucket
+	Kept     quota.Amount // Σ need + E: for others, against this question
+	Headroom quota.Amount // H: left for those who used less
+}
+
+// Judge judges a question by one dimension.
+func (d *Dimension) Judge(a Asker) Verdict {
+	s := d.begin(a)
+	if a.Key == NoKey {
+		s.outsider()
+	} else {
+		s.scan()
+	}
+	return s.verdict()
+}
+
+// sums is what one question finds as it goes over the keys.
+type sums struct {
+	d      *Dimension
+	a      Asker
+	x      quota.Amount // what is asked for
+	own    Key          // the asker
+	after  quota.Amount // c_i + x
+	ends   quota.Amount // ℓ_i
+	within bool
+	weight uint64 // w_i
+
+	promise, pace part
+	need          quota.Amount    // Σ need_j
+	extra         quota.Amount    // E
+	headroom      [2]quota.Amount // of those that have not begun, and of those that have
+}
+
+func (d *Dimension) begin(a Asker) sums {
+	s := sums{d: d, a: a, x: min(max(a.Estimate, 1), d.Limit)}
+	s.promise = newPart(d.Reserve*d.Left, 100*d.Window)
+	s.pace = newPart(d.Left, d.Window)
+	if a.Key == NoKey {
+		return s
+	}
+	s.own = d.Keys[a.Key]
+	s.after = quota.AddSat(s.own.Used, s.x)
+	s.weight = uint64(s.own.Weight)
+	if !s.own.Suspended {
+		s.ends = s.promise.of(s.own.Share)
+	}
+	s.within = s.after <= s.ends
+	return s
+}
+
+// outsider keeps the whole promise of every key.
+func (s *sums) outsider() {
+	for j := range s.d.Keys {
+		s.need += s.owed(&s.d.Keys[j])
+	}
+}
+
+// owed is max(0, ℓ_j − c_j): what is missing to the promise.
+func (s *sums) owed(k *Key) quota.Amount {
+	if k.Suspended || k.Used >= k.Share { // ℓ_j ≤ share_j
+		return 0
+	}
+	return max(0, s.promise.of(k.Share)-k.Used)
+}
+
+func (s *sums) scan() {
+	for j := range s.d.Keys {
+		k := &s.d.Keys[j]
+		switch {
+		case j == s.a.Key || k.Suspended:
+		case s.a.Gives && !s.within:
+			s.need += s.owed(k)
+		case s.a.Gives:
+			s.need += s.needWithin(k)
+		case s.within:
+			s.need += s.needWithin(k)
+			s.leave(k, 0, false)
+		default:
+			need := s.needBeyond(k)
+			s.need += need
+			s.leave(k, need, true)
+		}
+	}
+}
+
+// levelReaches reports whether ⌊v·w_j / w_i⌋ ≥ least, without a division; always when
+// w_i = 0.
+func (s *sums) levelReaches(v quota.Amount, k *Key, least quota.Amount) bool {
+	return !less(product(uint64(v), uint64(k.Weight)), product(uint64(least), s.weight))
+}
+
+// up is ⌊(c_i + x)·w_j / w_i⌋ that is known to be below an amount.
+func (s *sums) up(k *Key) quota.Amount {
+	p := product(uint64(s.after), uint64(k.Weight))
+	q, _ := bits.Div64(p.hi, p.lo, s.weight)
+	return quota.Amount(q)
+}
+
+// needWithin is max(0, min(up_j, ℓ_j) − c_j).
+func (s *sums) needWithin(k *Key) quota.Amount {
+	if k.Used >= k.Share {
+		return 0
+	}
+	l := s.promise.of(k.Share)
+	switch {
+	case l <= k.Used:
+		return 0
+	case s.levelReaches(s.after, k, l):
+		return l - k.Used
+	}
+	return max(0, s.up(k)-k.Used)
+}
+
+// needBeyond is max(0, min(max(up_j, ℓ_j), c_j + keep_j) − c_j).
+func (s *sums) needBeyond(k *Key) quota.Amount {
+	if k.Used >= k.Share { // keep_j = 0
+		return 0
+	}
+	l := s.promise.of(k.Share)
+	keep := min(k.Share-k.Used, l)
+	if s.levelReaches(s.after, k, k.Used+keep) {
+		return keep
+	}
+	return min(keep, max(0, max(s.up(k), l)-k.Used))
+}
+
+// leave takes in the headroom of a key, and when beyond what of it the key's need does
+// not cover yet. What is not more than what another key leaves already needs no division.
+func (s *sums) leave(k *Key, need quota.Amount, beyond bool) {
+	ahead, behind := product(uint64(s.own.Used), uint64(k.Weight)), product(uint64(k.Used), s.weight)
+	if !less(behind, ahead) && s.weight > 0 {
+		return
+	}
+	gap := minus(ahead, behind)
+	group := &s.headroom[0]
+	if k.Begun {
+		group = &s.headroom[1]
+	}
+	extra := beyond && s.leaves(k, gap, s.extra+need+1)
+	if !extra && !s.leaves(k, gap, *group+1) {
+		return
+	}
+	h := s.pace.of(k.Share)
+	if !s.gapReaches(gap, h) {
+		q, _ := bits.Div64(gap.hi, gap.lo, Gap*s.weight)
+		h = quota.Amount(q)
+	}
+	*group = max(*group, h)
+	if extra {
+		s.extra = max(s.extra, min(h, s.promise.of(k.Share))-need)
+	}
+}
+
+// leaves reports whether h_j ≥ least.
+func (s *sums) leaves(k *Key, gap wide, least quota.Amount) bool {
+	return s.gapReaches(gap, least) && s.pace.reaches(k.Share, least)
+}
+
+// gapReaches reports whether ⌊(c_i·w_j − c_j·w_i) / (16·w_i)⌋, which is
+// ⌊(pre_j − c_j) / 16⌋, is least or more; always when w_i = 0.
+func (s *sums) gapReaches(gap wide, least quota.Amount) bool {
+	return s.weight == 0 || !less(gap, product(uint64(least), Gap*s.weight))
+}
+
+func (s *sums) verdict() Verdict {
+	v := Verdict{Promised: max(0, s.ends-s.own.Used), Kept: quota.AddSat(s.need, s.extra), Headroom: quota.AddSat(s.headroom[0], s.headroom[1])}
+	d := s.d
+	total := quota.AddSat(d.Total, s.x)
+	switch {
+	case total > d.Limit:
+		v.Outcome = Full
+	case quota.AddSat(quota.AddSat(d.Spent, s.x), v.Kept) > d.Limit:
+		v.Outcome = Reserved
+	case !d.Cycle && quota.AddSat(total, v.Headroom) > d.Limit:
+		v.Outcome = Yield
+	case s.a.Key == NoKey:
+		v.Outcome = Outside
+	case s.within:
+		v.Outcome = Guaranteed
+	case s.after > s.own.Share:
+		v.Outcome = Borrowed
+	}
+	return v
+}
