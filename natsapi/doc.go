@@ -9,8 +9,8 @@
 // Every question with a reply subject is answered, a bad one with an error in
 // the body and in the headers of a micro service error. Two are not, and are
 // counted: a question without a reply subject, and one whose reply subject
-// begins with "quota." or "$", because the answer would become an event or a
-// command to the broker. The answer has the encoding of its question.
+// begins with "quota.", "quotashare." or "$", because the answer would become an event,
+// a hold that another decider tells of, or a command to the broker. The answer has the encoding of its question.
 //
 // Questions are answered one after the other in the callback of the
 // subscription, which is faster than a goroutine for each; the two subjects go

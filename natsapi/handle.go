@@ -51,7 +51,7 @@ func (s *Server) handle(ctx context.Context, r micro.Request, e *endpoint) {
 	case to == "":
 		s.counts.NoReply.Add(1)
 		return
-	case strings.HasPrefix(to, "quota.") || strings.HasPrefix(to, "$"):
+	case reserved(to):
 		s.counts.Refused.Add(1)
 		return
 	}
@@ -82,6 +82,12 @@ func (s *Server) handle(ctx context.Context, r micro.Request, e *endpoint) {
 		s.counts.Hurried.Add(1)
 		s.answer(done, c)
 	}
+}
+
+// reserved reports whether a reply subject is one that means something to deciders or to
+// the broker: they may publish there, and who asked may not.
+func reserved(to string) bool {
+	return strings.HasPrefix(to, "quota.") || strings.HasPrefix(to, "quotashare.") || strings.HasPrefix(to, "$")
 }
 
 // behind reports whether a question waits for a sequence.

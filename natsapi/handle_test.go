@@ -122,7 +122,7 @@ func TestReplySubjects(t *testing.T) {
 	r := start(t, nil, Config{})
 	var mu sync.Mutex
 	var seen []string
-	for _, subject := range []string{"quota.>", "$KV.>"} {
+	for _, subject := range []string{"quota.>", "quotashare.>", "$KV.>"} {
 		_, err := r.client.Subscribe(subject, func(m *nats.Msg) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -133,7 +133,7 @@ func TestReplySubjects(t *testing.T) {
 		r.must(err)
 	}
 	for _, data := range []string{good, "7"} {
-		for _, to := range []string{"quota.config.pool.x", "quota.consumption", "$KV.b.k"} {
+		for _, to := range []string{"quota.config.pool.x", "quota.consumption", "quotashare.peer.hold", "$KV.b.k"} {
 			r.must(r.client.PublishRequest(questions.Subject, to, []byte(data)))
 		}
 		r.must(r.client.Publish(questions.Subject, []byte(data)))
@@ -143,7 +143,7 @@ func TestReplySubjects(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	counts := r.server.Counts()
-	if len(seen) > 0 || counts.Refused.Load() != 6 || counts.NoReply.Load() != 2 || counts.Questions.Load() != 1 {
+	if len(seen) > 0 || counts.Refused.Load() != 8 || counts.NoReply.Load() != 2 || counts.Questions.Load() != 1 {
 		t.Errorf("answers went to %v; refused %d, without reply %d, questions %d", seen, counts.Refused.Load(), counts.NoReply.Load(), counts.Questions.Load())
 	}
 	sub, err := r.client.SubscribeSync("quotas.are.fine")
