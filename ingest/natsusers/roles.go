@@ -27,14 +27,16 @@ type rights struct {
 // the subject, so does the table, and nothing can be asked of another one.
 var table = map[Role]rights{
 	Gateway: {
-		publish: slices.Concat(publications, questions),
+		// The tokens behind the subjects are the gateway's own.
+		publish: slices.Concat(publications, questions, []string{
+			"quota.consumption.>", "quota.saturation.>", "quota.adjustment.>", "quota.release.>",
+		}),
 	},
 	Ingest: {
 		publish: slices.Concat(publications, []string{
-			"$JS.API.STREAM.INFO.QUOTA", "$JS.API.STREAM.CREATE.QUOTA",
-			"$JS.API.STREAM.UPDATE.QUOTA", // takes the age limit away that earlier versions set
-			"$JS.API.STREAM.INFO.QUOTA_REJECTED", "$JS.API.STREAM.CREATE.QUOTA_REJECTED",
-			"$JS.API.STREAM.INFO.QUOTA_DECISIONS", "$JS.API.STREAM.CREATE.QUOTA_DECISIONS",
+			"$JS.API.STREAM.INFO.QUOTA", "$JS.API.STREAM.CREATE.QUOTA", "$JS.API.STREAM.UPDATE.QUOTA",
+			"$JS.API.STREAM.INFO.QUOTA_REJECTED", "$JS.API.STREAM.CREATE.QUOTA_REJECTED", "$JS.API.STREAM.UPDATE.QUOTA_REJECTED",
+			"$JS.API.STREAM.INFO.QUOTA_DECISIONS", "$JS.API.STREAM.CREATE.QUOTA_DECISIONS", "$JS.API.STREAM.UPDATE.QUOTA_DECISIONS",
 		}),
 	},
 	Decider: {
@@ -42,7 +44,9 @@ var table = map[Role]rights{
 			"quota.hold", "quota.due",
 			"quota.config.>", // because its HTTP API does
 			"quota.rejected.>", "quota.decisions.>", "quotashare.peer.hold",
-			"$JS.API.INFO", "$JS.API.STREAM.UPDATE.QUOTA", "$JS.API.STREAM.PURGE.QUOTA",
+			"$JS.API.INFO",
+			"$JS.API.STREAM.UPDATE.QUOTA", // takes the age limit away that earlier versions set
+			"$JS.API.STREAM.PURGE.QUOTA",
 			"$JS.API.STREAM.MSG.GET.QUOTA_REJECTED", "$JS.API.STREAM.PURGE.QUOTA_REJECTED",
 			"$JS.API.STREAM.CREATE.OBJ_QUOTA_SNAPSHOTS", "$JS.API.STREAM.PURGE.OBJ_QUOTA_SNAPSHOTS", "$O.QUOTA_SNAPSHOTS.>",
 			"$JS.API.STREAM.INFO.KV_QUOTA_LEASES", "$JS.API.STREAM.CREATE.KV_QUOTA_LEASES",
@@ -59,14 +63,8 @@ var table = map[Role]rights{
 	},
 }
 
-// publications are the subjects of what gateways report, each with tokens of their own
-// behind it.
-var publications = []string{
-	"quota.consumption", "quota.consumption.>",
-	"quota.saturation", "quota.saturation.>",
-	"quota.adjustment", "quota.adjustment.>",
-	"quota.release", "quota.release.>",
-}
+// publications are the subjects of what gateways report, over HTTP too.
+var publications = []string{"quota.consumption", "quota.saturation", "quota.adjustment", "quota.release"}
 
 var questions = []string{"quota.decide", "quota.route"}
 
