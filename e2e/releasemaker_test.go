@@ -276,7 +276,7 @@ func (m *maker) questions() {
 	m.r.Decisions = len(list.Decisions)
 	middle, last := m.timeOf(m.r.Seq/2), m.timeOf(m.r.Seq)
 	paths := []string{
-		"pools", "plans", "settings", "connections", "keys", "changes?limit=100", "rejected?limit=100", "decisions?limit=100", "snapshots",
+		"pools", "plans", "settings", "connections", "keys", "changes?limit=100", "rejected?limit=100", "decisions?limit=100",
 		fmt.Sprintf("pools/team/history?from=%d&to=%d&step=%d", m.base-3*dayMs, m.base+1, 6*time.Hour.Milliseconds()),
 	}
 	for _, pair := range [][2]string{

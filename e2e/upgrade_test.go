@@ -31,6 +31,7 @@ func TestThisVersionGoesOnFromWhatAReleaseLeft(t *testing.T) {
 			t.Errorf("set aside is %v:\n%s", said, p.stderr)
 		}
 		r.mustFindItsStreams(p)
+		r.mustHaveItsSnapshots(p)
 
 		operator{p}.consume(object{"id": "after the upgrade", "apiKeyId": "alice", "connectionId": "kimi-1", "cost": object{"tokens": 1}})
 		after := p.at(r.Seq + 1)
@@ -66,6 +67,18 @@ func (r *release) mustFindItsStreams(p *process) {
 	for line := range strings.Lines(p.stderr.String()) {
 		if strings.Contains(line, "a stream has other settings than ours") && !strings.Contains(line, `setting="max age" is=0s`) {
 			p.t.Errorf("an upgrade has to change the stream: %s", line)
+		}
+	}
+}
+
+// mustHaveItsSnapshots looks for them; there may be one more, that was taken at the start
+// because the last one is old.
+func (r *release) mustHaveItsSnapshots(p *process) {
+	p.t.Helper()
+	list := p.mustCall("GET", "/api/quota/snapshots", "")
+	for _, seq := range r.Snapshots {
+		if !strings.Contains(list, fmt.Sprintf(`{"seq":%d,`, seq)) {
+			p.t.Errorf("there is no snapshot %d: %s", seq, list)
 		}
 	}
 }
@@ -172,6 +185,9 @@ func TestASpoolOfAReleaseIsBrought(t *testing.T) {
 		p := up(t, data)
 		ingest := startWith(t, []string{"QUOTA_STORE_DRIVER=nats", "QUOTA_STORE_NATS_URL=" + p.nats}, "ingest", "--data-dir", front, "--http-addr", "127.0.0.1:0")
 		ingest.mustSay(fmt.Sprintf("the log has all that was kept for it events=%d ", r.Spooled))
+		if strings.Contains(ingest.stderr.String(), "cannot be read") {
+			t.Errorf("it takes what it finds for damaged:\n%s", ingest.stderr)
+		}
 		ingest.stop()
 		s := p.at(r.Seq + 1)
 		s = p.at(s.LastSeq)
