@@ -110,6 +110,9 @@ type call struct {
 	others []string
 	// credential is the one it was sent with; "" = it was not sent.
 	credential string
+	// known is called once it is known whether it may go on; nil when it was, or when
+	// that is not asked.
+	known func()
 }
 
 // callKey is the call's place in a context.

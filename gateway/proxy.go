@@ -34,13 +34,13 @@ func NewTransport() *http.Transport {
 func (g *Gateway) newProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite: rewrite,
-		Transport: &client.Middleware{Client: g.client, Base: provided{g.transport}, To: g.direct, Call: func(r *http.Request) client.Call {
+		Transport: asking{&client.Middleware{Client: g.client, Base: provided{g.transport}, To: g.direct, Call: func(r *http.Request) client.Call {
 			c := callOf(r.Context())
 			return client.Call{
 				APIKeyID: c.key, ConnectionID: c.to.ID, Others: c.others, Provider: c.to.Provider, API: c.api,
 				MaxOutput: c.to.MaxOutput, MaxWait: g.maxWait,
 			}
-		}},
+		}}, g.metrics},
 		FlushInterval:  -1,
 		BufferPool:     &buffers{},
 		ModifyResponse: g.modify,

@@ -17,6 +17,7 @@ type provided struct{ http.RoundTripper }
 // RoundTrip implements http.RoundTripper.
 func (p provided) RoundTrip(r *http.Request) (*http.Response, error) {
 	c := callOf(r.Context())
+	c.decided()
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
 		Got1xxResponse: func(_ int, h textproto.MIMEHeader) error {
 			c.trim(http.Header(h))

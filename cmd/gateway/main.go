@@ -3,14 +3,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -21,10 +25,16 @@ import (
 	"github.com/quotashare/quotashare/client"
 	"github.com/quotashare/quotashare/config"
 	"github.com/quotashare/quotashare/gateway"
+	"github.com/quotashare/quotashare/ingest/spool"
 	"github.com/quotashare/quotashare/internal/program"
+	"github.com/quotashare/quotashare/internal/vitals"
 	"github.com/quotashare/quotashare/keyfile"
 	"github.com/quotashare/quotashare/wire"
 )
+
+// spoolName is where in the data directory usage is kept while the log is away. An engine
+// that has the same directory keeps what it takes itself under another name.
+const spoolName = "gateway-spool"
 
 // A clean end: calls in progress get most of the half minute that whoever stops a
 // process usually leaves it, and what was published gets the rest.
@@ -58,7 +68,8 @@ func run(ctx context.Context, p program.Process) int {
 	}
 	said := p.Logger(cfg.LogLevel)
 	defer hush(said)()
-	return program.Report(p.Stderr, p.Name, serve(ctx, cfg, connections, said, p.Stdout))
+	dir := filepath.Join(cmp.Or(c.DataDir, config.Default().DataDir), spoolName)
+	return program.Report(p.Stderr, p.Name, serve(ctx, cfg, dir, connections, said, p.Stdout))
 }
 
 // hush keeps to itself what libraries say through the process's logger until restore is
@@ -120,13 +131,52 @@ func faultsOf(flag, file string, err error) (all config.Faults) {
 	return all
 }
 
-// serve is the gateway from its first connection to its last event.
-func serve(ctx context.Context, cfg config.Gateway, connections gateway.Config, log *slog.Logger, out io.Writer) (err error) {
-	l, err := net.Listen("tcp", cfg.HTTPAddr)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		err = program.Hint(err, "another server listens there, maybe the engine, whose address %s is too; stop it, or name another address with --http-addr",
-			config.Variable("http-addr"))
+// listen opens the port. With a certificate it speaks TLS.
+func listen(cfg config.Gateway, log *slog.Logger) (l net.Listener, url string, err error) {
+	var certificate *program.Certificate
+	if cfg.HTTPTLS.Given() {
+		if certificate, err = program.OpenCertificate(cfg.HTTPTLS.Cert, cfg.HTTPTLS.Key, log); err != nil {
+			return nil, "", err
+		}
 	}
+	l, err = net.Listen("tcp", cfg.HTTPAddr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, "", program.Hint(err, "another server listens there, maybe the engine, whose address %s is too; stop it, or name another address with --http-addr",
+			config.Variable("http-addr"))
+	case err != nil:
+		return nil, "", err
+	case certificate == nil:
+		return l, "http://" + l.Addr().String(), nil
+	}
+	t := certificate.Server()
+	t.NextProtos = []string{"http/1.1"} // as without TLS; HTTP/2 is for who has many streams on one connection
+	return tls.NewListener(l, t), "https://" + l.Addr().String(), nil
+}
+
+// connect makes the client of the engine.
+func connect(cfg config.Gateway, dir string, log *slog.Logger) (*client.Client, error) {
+	o := client.Options{
+		URL: cfg.StoreNATSURL, User: cfg.StoreNATSUser, CA: cfg.NATSCA, Name: "quotashare-gateway",
+		Timeout: cfg.Timeout, FailClosed: cfg.FailClosed, SpoolDir: dir, Logger: log,
+	}
+	if o.User == "" {
+		o.Token = cfg.APIToken // what an engine asks for that has no users
+	}
+	c, err := client.New(o)
+	switch {
+	case errors.Is(err, spool.ErrInUse):
+		err = program.Hint(err, "another gateway has that directory: name one of its own with %s, and the clients' tokens with %s",
+			config.Variable("data-dir"), config.Variable("keys-file"))
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		err = program.Hint(err, "usage of calls is kept there while the log is away: make it writable, or name another directory with %s", config.Variable("data-dir"))
+	}
+	return c, err
+}
+
+// serve is the gateway from its first connection to its last event.
+func serve(ctx context.Context, cfg config.Gateway, dir string, connections gateway.Config, log *slog.Logger, out io.Writer) (err error) {
+	l, url, err := listen(cfg, log)
 	if err != nil {
 		return err
 	}
@@ -135,23 +185,23 @@ func serve(ctx context.Context, cfg config.Gateway, connections gateway.Config, 
 	if err != nil {
 		return err
 	}
-	c, err := client.New(client.Options{
-		URL: cfg.StoreNATSURL, Token: cfg.APIToken, Name: "quotashare-gateway",
-		Timeout: cfg.Timeout, FailClosed: cfg.FailClosed, Logger: log,
-	})
+	c, err := connect(cfg, dir, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, flush(ctx, c)) }()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		vitals.New(vitals.Options{Program: "gateway", Version: program.Version, Connected: c.Connected}),
+	)
 	g, err := gateway.New(gateway.Options{
 		Client: c, Config: connections, Keys: keys, Token: cfg.APIToken, MaxWait: cfg.MaxWait, Registry: registry, Log: log,
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "  HTTP   http://%s  for OpenAI's and Anthropic's clients\n", l.Addr())
+	fmt.Fprintf(out, "  HTTP   %s  for OpenAI's and Anthropic's clients\n", url)
 	return g.Serve(ctx, l, drainWithin)
 }
 
