@@ -2,10 +2,12 @@ package httpapi
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httputil"
 	"strings"
 	"testing"
@@ -180,6 +182,9 @@ func TestMetrics(t *testing.T) {
 	} {
 		srv.transcript(t, request)
 	}
+	watching, leave := context.WithCancel(t.Context())
+	leave()
+	srv.http.Handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(watching, "GET", "http://localhost/api/quota/stream", nil))
 	got := srv.transcript(t, "GET /metrics")
 	for _, line := range []string{
 		`quotashare_http_requests_total{code="404",route="GET /api/quota/pools/{id}"} 2`,
@@ -187,12 +192,19 @@ func TestMetrics(t *testing.T) {
 		`quotashare_http_requests_total{code="405",route="/api/quota/decide"} 1`,
 		`quotashare_http_requests_total{code="403",route="refused"} 1`,
 		`quotashare_http_requests_total{code="200",route="POST /api/quota/events"} 1`,
+		`quotashare_http_requests_total{code="200",route="GET /api/quota/stream"} 1`,
+		`quotashare_http_request_seconds_count{route="GET /api/quota/pools/{id}"} 2`,
+		`quotashare_http_request_seconds_count{route="POST /api/quota/events"} 1`,
+		`quotashare_http_in_flight 1`, // the one that shows it
 		`quotashare_http_events_total{result="accepted"} 1`,
 		`quotashare_http_events_total{result="rejected"} 2`,
 	} {
 		if !strings.Contains(got, line+"\n") {
 			t.Errorf("no %s in\n%s", line, got)
 		}
+	}
+	if strings.Contains(got, `request_seconds_count{route="GET /api/quota/stream"}`) {
+		t.Error("how long somebody looks is taken for how long an answer takes")
 	}
 	if _, err := New(Config{Engine: newDouble(), Registry: reg, Log: slog.New(slog.DiscardHandler)}); err == nil {
 		t.Error("a second API on one registry: no error")

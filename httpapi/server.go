@@ -216,7 +216,8 @@ func (a *api) handle(pattern string, who access, h handler) {
 // ServeHTTP guards, routes, counts, and turns a panic into an answer.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rec := &recorder{ResponseWriter: w}
-	defer func() { a.metrics.answered(r.Pattern, rec.status) }()
+	end := a.metrics.begin()
+	defer func() { end(r.Pattern, rec.status) }()
 	defer func() {
 		if p := recover(); p != nil {
 			a.recovered(rec, r, p)
