@@ -15,12 +15,14 @@ VERSION    := $(shell sed -n 's|^const Version = "\(.*\)"$$|\1|p' internal/progr
 # What a fuzz target gets per run, and the bench's shortest round.
 FUZZTIME  ?= 20s
 BENCHTIME ?= 1s
+# For how long the processes of a cluster are killed.
+CLUSTERTIME ?= 5m
 
 .DEFAULT_GOAL := help
 
 .PHONY: help
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## build, and start everything in one process
@@ -64,6 +66,10 @@ test: $(NODE_PACKAGES) ## run every test, with the race detector (needs gcc and 
 # The packages of the tests' client that is not Go.
 $(NODE_PACKAGES): e2e/node/package-lock.json
 	cd e2e/node && npm ci --no-audit --no-fund
+
+.PHONY: cluster-test
+cluster-test: ## kill the processes of a three-node cluster in turn for CLUSTERTIME (5m), under load
+	QUOTASHARE_CLUSTER_FOR=$(CLUSTERTIME) $(GO) test ./e2e -run '^TestAClusterOutlivesEachOfItsProcesses$$' -v -count 1 -timeout 30m
 
 .PHONY: lint
 lint: ## format, vet, staticcheck, known vulnerabilities, and the rules of the house

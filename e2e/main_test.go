@@ -14,6 +14,9 @@
 //	QUOTASHARE_E2E_LONG=1  kills programs 50 times instead of 10, rushes a limit
 //	                       200 times instead of 20, and damages every file in
 //	                       more places
+//	QUOTASHARE_CLUSTER_FOR=5m
+//	                       kills the processes of a cluster for so long, and not
+//	                       for 40 s
 //	QUOTASHARE_E2E_SEED=n  repeats a run: every random choice follows from the
 //	                       seed, which each test that chooses prints
 //

@@ -31,6 +31,7 @@ type usage struct {
 	APIKeyID     string `json:"apiKeyId"`
 	ConnectionID string `json:"connectionId"`
 	Model        string `json:"model,omitempty"`
+	RequestID    string `json:"requestId,omitempty"`
 	Cost         struct {
 		Tokens int64  `json:"tokens"`
 		USD    string `json:"usd"`
