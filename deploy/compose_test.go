@@ -3,7 +3,9 @@
 package deploy
 
 import (
+	"maps"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -72,6 +74,30 @@ func TestVariablesAreThoseOfThePrograms(t *testing.T) {
 	for variable := range environment(t) {
 		if strings.HasPrefix(variable, "QUOTA_") && !slices.Contains(known, variable) {
 			t.Errorf("Dockerfile sets %s, which is none of %s", variable, known)
+		}
+	}
+}
+
+// What a program would refuse at its start is refused here: what listens beyond its own
+// machine without users and tokens is.
+func TestVariablesAreAConfiguration(t *testing.T) {
+	for name, s := range compose(t) {
+		if !s.ours() || s.Profiles != nil {
+			continue
+		}
+		variables := environment(t)
+		maps.Copy(variables, s.Environment)
+		var given config.Text
+		fields := reflect.ValueOf(&given).Elem()
+		for i, variable := range config.Variables()[:fields.NumField()] { // those of Text are the first
+			fields.Field(i).SetString(variables[variable])
+		}
+		got, err := given.Parse(config.Default())
+		if err != nil {
+			t.Errorf("service %s: %v", name, err)
+		}
+		if got.HTTPAddr != "0.0.0.0:8480" || got.Replicas != 3 && s.Entrypoint[0] == "/bin/ingest" {
+			t.Errorf("service %s listens at %s and keeps the log on %d nodes", name, got.HTTPAddr, got.Replicas)
 		}
 	}
 }
