@@ -57,17 +57,17 @@ func (m *Message) attributes() wire.Value {
 	v := wire.Value{Kind: wire.Object}
 	for _, name := range attributeNames {
 		if values := m.header(headerPrefix + name); len(values) > 0 {
-			text := wire.Value{Kind: wire.String, Text: percentDecode(values[0])}
+			text := wire.Value{Kind: wire.String, Text: PercentDecode(values[0])}
 			v.Fields = append(v.Fields, wire.Field{Name: name, Value: text})
 		}
 	}
 	return v
 }
 
-// percentDecode undoes the escaping that the bindings ask for in header values.
+// PercentDecode undoes the escaping that the bindings of CloudEvents ask for in header values.
 // A percent sign that begins no escape stands for itself: many senders escape
 // nothing.
-func percentDecode(s string) string {
+func PercentDecode(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -28,34 +29,67 @@ const (
 
 // readBody reads a bounded body whole. It looks at the announced length first,
 // so that a client that waits for "100 Continue" never sends what is too much.
-func readBody(r *http.Request) ([]byte, error) {
-	if r.ContentLength > maxBody {
-		return nil, bodyTooLarge()
+// The room is taken as the body comes: what is announced and does not come keeps
+// nobody out.
+func readBody(r *http.Request, t *taken) ([]byte, error) {
+	most := t.room.body
+	if r.ContentLength > int64(most) {
+		return nil, bodyTooLarge(most)
 	}
-	body := io.LimitReader(r.Body, maxBody+1)
-	data := make([]byte, 0, min(max(512, r.ContentLength+1), maxTrusted))
+	first := int(min(max(512, r.ContentLength+1), maxTrusted))
+	if !t.fits(int(r.ContentLength)) || !t.more(first) {
+		return nil, noRoom()
+	}
+	body, err := bodyOf(r, int64(most))
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, 0, first)
 	for {
 		n, err := body.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
 		switch {
-		case len(data) > maxBody:
-			return nil, bodyTooLarge()
+		case len(data) > most:
+			return nil, bodyTooLarge(most)
 		case err == io.EOF:
 			return data, nil
 		case err != nil:
 			return nil, readFault(err)
-		case len(data) == cap(data):
-			data = slices.Grow(data, len(data))
+		case len(data) < cap(data):
+		case !t.more(len(data)):
+			return nil, noRoom()
+		default:
+			data = slices.Grow(data, min(len(data), most+1-len(data)))
 		}
 	}
 }
 
-func bodyTooLarge() *fault {
+// bodyOf returns a request's body as it was before it was encoded. most bounds how
+// much is read of it, 0 = it has no end.
+func bodyOf(r *http.Request, most int64) (io.Reader, error) {
+	zipped, err := isZipped(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case zipped:
+		return &unzipped{src: r.Body, most: most}, nil
+	}
+	return r.Body, nil
+}
+
+func bodyTooLarge(most int) *fault {
+	if most < maxBody {
+		return tooLarge(fmt.Sprintf("the body has more than %d KiB, and this takes no more", most>>10))
+	}
 	return tooLarge("the body has more than 8 MiB: split it, or stream events as application/x-ndjson")
 }
 
 // readFault says what went wrong while a body was read.
 func readFault(err error) *fault {
+	var own *fault
+	if errors.As(err, &own) {
+		return own
+	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return &fault{
 			status: http.StatusRequestTimeout, kind: "invalid_request_error", code: "timeout",
@@ -99,20 +133,23 @@ var mediaTypes = []struct {
 	{"application/vnd.msgpack", mediaMsgpack},
 	{"application/x-ndjson", mediaNDJSON},
 	{"application/ndjson", mediaNDJSON},
+	{"application/jsonl", mediaNDJSON},
 	{"application/cloudevents+json", mediaCloudEvent},
 	{"application/cloudevents-batch+json", mediaCloudEvents},
 }
 
-// mediaOf reads the content headers of a request. A type that is none of ours
-// says as little as no type, and the first byte tells, as over NATS: fetch sends
-// strings as text/plain, and curl as a form. One of ours that does not belong
-// here is 415, for then the caller means something else.
+// mediaOf reads the content headers of a request. A type that is vague says as little
+// as no type, and the first byte tells, as over NATS. One that does not belong here is
+// 415, for then the caller means something else.
 func mediaOf(r *http.Request, allowed ...media) (media, error) {
-	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
-		return 0, unsupported("content-encoding: " + quote(enc) + " is not read here: send the body as it is")
+	if _, err := isZipped(r); err != nil {
+		return 0, err
+	}
+	if len(r.Header["Content-Type"]) > 1 {
+		return 0, invalid("content-type: is there twice: send it once")
 	}
 	name, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil {
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
 		return mediaUnsaid, nil
 	}
 	if cs := params["charset"]; cs != "" && !strings.EqualFold(cs, "utf-8") {
@@ -124,10 +161,28 @@ func mediaOf(r *http.Request, allowed ...media) (media, error) {
 		case slices.Contains(allowed, t.is):
 			return t.is, nil
 		default:
-			return 0, unsupported("content-type: " + quote(name) + " is not read here: use " + mediaNames(allowed))
+			return 0, notRead(name, allowed)
 		}
 	}
+	if !isVague(name) {
+		return 0, notRead(name, allowed)
+	}
 	return mediaUnsaid, nil
+}
+
+func notRead(name string, allowed []media) *fault {
+	return unsupported("content-type: " + quote(name) + " is not read here: use " + mediaNames(allowed))
+}
+
+// isVague reports whether a content type says nothing: fetch sends strings as
+// text/plain, curl as a form, and some clients everything as bytes. Of another JSON we
+// know no more than that.
+func isVague(name string) bool {
+	switch name {
+	case "text/plain", "text/json", "application/x-www-form-urlencoded", "application/octet-stream":
+		return true
+	}
+	return strings.HasSuffix(name, "+json") && !strings.HasPrefix(name, "application/cloudevents")
 }
 
 // mediaNames lists the names to use for messages to people.
@@ -158,12 +213,18 @@ func (m media) encoding(data []byte) wire.Encoding {
 	return wire.JSON
 }
 
-// readJSON reads a bounded JSON document.
-func readJSON(r *http.Request) (wire.Value, error) {
+// readJSON reads a bounded JSON document. The room is given back when it is read: what
+// follows is of its making, and soon over.
+func (m *room) readJSON(r *http.Request) (wire.Value, error) {
 	if _, err := mediaOf(r, mediaJSON); err != nil {
 		return wire.Value{}, err
 	}
-	data, err := readBody(r)
+	t, err := m.enter()
+	if err != nil {
+		return wire.Value{}, err
+	}
+	defer t.leave()
+	data, err := readBody(r, t)
 	if err != nil {
 		return wire.Value{}, err
 	}

@@ -43,7 +43,12 @@ func (a *api) ask(w http.ResponseWriter, r *http.Request, decode decoding) error
 	if err != nil {
 		return err
 	}
-	data, err := readBody(r)
+	t, err := a.documents.enter()
+	if err != nil {
+		return err
+	}
+	defer t.leave()
+	data, err := readBody(r, t)
 	if err != nil {
 		return err
 	}

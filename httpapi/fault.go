@@ -18,6 +18,7 @@ type fault struct {
 	message string
 	faults  wire.Faults
 	allow   string // of 405
+	accept  string // of 415, an encoding
 	retry   bool   // the same request may succeed in a second
 
 	retrySeconds int // or in so many; 0 = retry says
@@ -54,6 +55,10 @@ func tooLarge(message string) *fault {
 	return &fault{status: http.StatusRequestEntityTooLarge, kind: "invalid_request_error", code: "too-large", message: message}
 }
 
+func busy(message string) *fault {
+	return &fault{status: http.StatusTooManyRequests, kind: "rate_limit_error", code: "busy", message: message, retry: true}
+}
+
 func unavailable(code, message string) *fault {
 	return &fault{status: http.StatusServiceUnavailable, kind: "unavailable_error", code: code, message: message, retry: true}
 }
@@ -85,7 +90,7 @@ func faultOf(err error) *fault {
 	case errors.Is(err, ErrUnavailable):
 		return unavailable("unavailable", err.Error())
 	case errors.Is(err, ErrBusy):
-		return &fault{status: http.StatusTooManyRequests, kind: "rate_limit_error", code: "busy", message: err.Error(), retry: true}
+		return busy(err.Error())
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return unavailable("timeout", "the engine did not answer in time: try again")
 	}
@@ -140,6 +145,9 @@ func (f *fault) headers(h http.Header) {
 	}
 	if f.allow != "" {
 		h.Set("Allow", f.allow)
+	}
+	if f.accept != "" {
+		h.Set("Accept-Encoding", f.accept)
 	}
 	if f.retry || f.retrySeconds > 0 {
 		h.Set("Retry-After", strconv.Itoa(max(1, f.retrySeconds)))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/wire"
@@ -19,29 +18,46 @@ const maxArray = 100_000
 // ingest publishes events: one, an array, CloudEvents, or a stream of NDJSON.
 func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 	m, err := mediaOf(r, mediaJSON, mediaMsgpack, mediaNDJSON, mediaCloudEvent, mediaCloudEvents)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case m != mediaNDJSON:
+		return a.publishBody(w, r, m, false)
+	case isBinary(r, m):
+		return invalid("ce-specversion: a stream holds many events, and the headers describe one: leave the ce- headers out, or send one event")
 	}
-	binary := r.Header.Get("Ce-Specversion") != ""
-	if m == mediaNDJSON {
-		if binary {
-			return invalid("ce-specversion: a stream holds many events, and the headers describe one: leave the ce- headers out, or send one event")
-		}
-		return a.ingestStream(w, r)
-	}
-	data, err := readBody(r)
-	if err != nil {
-		return err
-	}
-	return a.publishBody(w, r, data, newEventBody(m, m.encoding(data), r.Header, binary))
+	return a.ingestStream(w, r)
 }
 
-// publishBody publishes the events of a body that was read whole.
-func (a *api) publishBody(w http.ResponseWriter, r *http.Request, data []byte, body *eventBody) error {
-	items, isArray, err := body.split(data)
+// publishBody publishes the events of a body that is read whole; of releases alone,
+// when they need no type.
+func (a *api) publishBody(w http.ResponseWriter, r *http.Request, m media, releases bool) error {
+	t, err := a.publishing.enter()
 	if err != nil {
 		return err
 	}
+	defer t.leave()
+	data, err := readBody(r, t)
+	if err != nil {
+		return err
+	}
+	body := newEventBody(m, m.encoding(data))
+	body.releases, body.binary = releases, isBinary(r, m)
+	if err := body.copyAttributes(r.Header); err != nil {
+		return err
+	}
+	items, isArray, err := body.split(data)
+	switch {
+	case err != nil:
+		return err
+	case !t.more(len(items) * eventRoom):
+		return noRoom()
+	}
+	a.publishItems(w, r, body, items, isArray)
+	return nil
+}
+
+func (a *api) publishItems(w http.ResponseWriter, r *http.Request, body *eventBody, items [][]byte, isArray bool) {
 	results := make(listed, 0, len(items))
 	p := newPublication(r.Context(), a, &results)
 	for _, raw := range items {
@@ -54,7 +70,6 @@ func (a *api) publishBody(w http.ResponseWriter, r *http.Request, data []byte, b
 	p.flush()
 	a.metrics.counted(p.accepted, p.rejected)
 	writeResults(w, p, results, isArray)
-	return nil
 }
 
 // eventBody is what the headers of a request say about its events.
@@ -68,19 +83,13 @@ type eventBody struct {
 	releases bool // an event without a type is a release, and there is no other
 }
 
-func newEventBody(m media, enc wire.Encoding, h http.Header, binary bool) *eventBody {
-	b := &eventBody{media: m, enc: enc, binary: binary, header: map[string][]string{}}
-	for name, values := range h {
-		if binary && strings.HasPrefix(name, "Ce-") {
-			b.header[name] = values
-		}
-	}
-	b.header[events.HeaderContentType] = []string{enc.ContentType()}
+func newEventBody(m media, enc wire.Encoding) *eventBody {
+	contentType := enc.ContentType()
 	if m == mediaCloudEvent || m == mediaCloudEvents {
 		// Each event of a batch stands alone once it is out of its array.
-		b.header[events.HeaderContentType] = []string{"application/cloudevents+json"}
+		contentType = "application/cloudevents+json"
 	}
-	return b
+	return &eventBody{media: m, enc: enc, header: map[string][]string{events.HeaderContentType: {contentType}}}
 }
 
 // split cuts a body into its events.
@@ -261,13 +270,4 @@ func (b *eventBody) idOf(raw []byte) string {
 		return b.attribute("Ce-Id").Text
 	}
 	return b.top(raw, "id").Text
-}
-
-// attribute returns a header of a binary CloudEvent, Absent when it is not there.
-func (b *eventBody) attribute(name string) wire.Value {
-	values := b.header[name]
-	if len(values) == 0 {
-		return wire.Value{}
-	}
-	return wire.Value{Kind: wire.String, Text: values[0]}
 }

@@ -24,8 +24,8 @@ func cut(t interface{ Fatal(...any) }, src io.Reader) (got []string, held int) {
 		for line, ok := l.next(); ok; line, ok = l.next() {
 			got = append(got, shortened(line))
 		}
-		tooLong, err := l.fill()
-		if tooLong {
+		refused, err := l.fill()
+		if refused != nil {
 			got = append(got, tooLongLine)
 		}
 		if err == nil {

@@ -50,7 +50,7 @@ func (a *api) putPlan(w http.ResponseWriter, r *http.Request) error {
 	if err := checkConnectionID(id); err != nil {
 		return err
 	}
-	doc, err := readJSON(r)
+	doc, err := a.documents.readJSON(r)
 	if err != nil {
 		return err
 	}

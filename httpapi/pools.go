@@ -51,7 +51,7 @@ func (a *api) getPool(w http.ResponseWriter, r *http.Request) error {
 // none. What depends on other pools is looked at before, for the better text, and
 // decided by the fold.
 func (a *api) createPool(w http.ResponseWriter, r *http.Request) error {
-	doc, err := readJSON(r)
+	doc, err := a.documents.readJSON(r)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func dress(p *plans.Pool) {
 // is written; or says what that would do.
 func (a *api) patchPool(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	patch, err := readJSON(r)
+	patch, err := a.documents.readJSON(r)
 	if err != nil {
 		return err
 	}

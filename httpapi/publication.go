@@ -3,7 +3,9 @@ package httpapi
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"net/http"
+	"time"
 
 	"github.com/quotashare/quotashare/events"
 )
@@ -37,6 +39,7 @@ type publication struct {
 	inside   int      // events in message
 	accepted int
 	rejected int
+	tries    int // more of a message, while too much waits for the log
 	// down is why the log did not take a message. Until the caller clears it no
 	// other is tried: each try would take the whole time-out.
 	down *fault
@@ -109,7 +112,7 @@ func (p *publication) flush() {
 
 func (p *publication) publish() (Receipt, *fault) {
 	p.message = append(p.message, ']')
-	receipt, err := p.api.publisher.Publish(p.ctx, p.subject, p.message, p.inside)
+	receipt, err := p.tryPublish()
 	if err == nil {
 		return receipt, nil
 	}
@@ -118,10 +121,29 @@ func (p *publication) publish() (Receipt, *fault) {
 		p.api.log.Error("events were not published", "subject", p.subject, "events", p.inside, "err", err)
 		f = internal()
 	}
-	if f.status >= http.StatusInternalServerError {
+	if f.retry || f.status >= http.StatusInternalServerError {
 		p.down = f
 	}
 	return Receipt{}, f
+}
+
+func (p *publication) tryPublish() (receipt Receipt, err error) {
+	for n := 0; ; n++ {
+		receipt, err = p.api.publisher.Publish(p.ctx, p.subject, p.message, p.inside)
+		if !errors.Is(err, ErrBusy) || n >= p.tries || !p.pause() {
+			return receipt, err
+		}
+	}
+}
+
+// pause waits until it is time to try again, and reports whether that makes sense.
+func (p *publication) pause() bool {
+	select {
+	case <-p.ctx.Done():
+		return false
+	case <-time.After(p.api.tryAgain):
+		return !p.api.streams.isStopping()
+	}
 }
 
 // settle gives all events of the message the same result.

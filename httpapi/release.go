@@ -13,11 +13,5 @@ func (a *api) release(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	data, err := readBody(r)
-	if err != nil {
-		return err
-	}
-	body := newEventBody(m, m.encoding(data), r.Header, r.Header.Get("Ce-Specversion") != "")
-	body.releases = true
-	return a.publishBody(w, r, data, body)
+	return a.publishBody(w, r, m, true)
 }

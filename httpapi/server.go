@@ -67,6 +67,9 @@ type api struct {
 	guard      *guard
 	log        *slog.Logger
 	metrics    *metrics
+	documents  room // for questions and configuration
+	publishing room
+	logins     room
 	streams    streams
 	feed       *feed
 	mux        *http.ServeMux
@@ -74,6 +77,7 @@ type api struct {
 	spoolDir   string
 	streamIdle time.Duration
 	atOnce     time.Duration
+	tryAgain   time.Duration
 	stateWait  time.Duration
 }
 
@@ -100,7 +104,8 @@ func New(c Config) (http.Handler, error) {
 		feed:     f,
 		document: document, async: async, engine: c.Engine, publisher: c.Publisher, guard: newGuard(&c), log: c.Log, metrics: m,
 		mux: http.NewServeMux(), pages: c.Pages, spoolDir: c.SpoolDir,
-		streamIdle: streamIdle, atOnce: answerAtOnce, stateWait: stateWait,
+		streams: streams{most: maxStreams}, documents: room{most: maxRoom, body: maxBody}, publishing: room{most: maxRoom, body: maxBody}, logins: room{most: loginRoom, body: maxLogin},
+		streamIdle: streamIdle, atOnce: answerAtOnce, tryAgain: tryAgain, stateWait: stateWait,
 	}
 	a.routes(a.table(promhttp.HandlerFor(c.Registry, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelWarn), ErrorHandling: promhttp.ContinueOnError,

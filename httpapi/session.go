@@ -59,7 +59,7 @@ func (a *api) getSession(w http.ResponseWriter, r *http.Request) error {
 
 // beginSession takes a token for a cookie.
 func (a *api) beginSession(w http.ResponseWriter, r *http.Request) error {
-	token, err := readToken(r)
+	token, err := a.readToken(r)
 	if err != nil {
 		return err
 	}
@@ -95,8 +95,8 @@ func (c *caller) sessionAge(now time.Time) time.Duration {
 }
 
 // readToken reads {"token": "…"}.
-func readToken(r *http.Request) (string, error) {
-	doc, err := readJSON(r)
+func (a *api) readToken(r *http.Request) (string, error) {
+	doc, err := a.logins.readJSON(r)
 	if err != nil {
 		return "", err
 	}

@@ -15,7 +15,7 @@ func (a *api) getSettings(w http.ResponseWriter, _ *http.Request) error {
 // putSettings stores the values that are given, and takes away those that are
 // null.
 func (a *api) putSettings(w http.ResponseWriter, r *http.Request) error {
-	doc, err := readJSON(r)
+	doc, err := a.documents.readJSON(r)
 	if err != nil {
 		return err
 	}

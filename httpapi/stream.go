@@ -19,20 +19,47 @@ const (
 	// maxUnread is how many bytes of an answer may wait on disk for a client that
 	// does not read yet: results of some three million events.
 	maxUnread = 256 << 20
+	// streamTries is how often a stream comes again when too much waits for the log,
+	// tryAgain apart. It is not read meanwhile, so it is its sender who waits.
+	streamTries = 100
+	tryAgain    = 100 * time.Millisecond
 )
 
 // ingestStream publishes a stream of NDJSON that may have no end, with memory
 // for one line and one message. What has come whole when the stream pauses is
 // published at once, so the wait for the log gathers the next message.
 func (a *api) ingestStream(w http.ResponseWriter, r *http.Request) error {
+	t, err := a.publishing.enter()
+	if err != nil {
+		return err
+	}
+	defer t.leave()
+	src, err := bodyOf(r, 0)
+	if err != nil {
+		return err
+	}
+	ans := a.newStreamAnswer(w)
+	if err := a.streams.enter(ans, r); err != nil {
+		return err
+	}
+	defer a.streams.leave(ans)
+	a.streams.renew(ans, a.streamIdle)
+	u, zipped := src.(*unzipped)
+	if zipped {
+		if err := u.begin(); err != nil && err != io.EOF {
+			return a.streamFault(err) // while there is no answer yet
+		}
+	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	ans := a.newStreamAnswer(w, cancel)
+	ans.start(cancel)
 	defer ans.close()
-	a.streams.enter(ans, r)
-	defer a.streams.leave(ans)
 	p := newPublication(ctx, a, ans)
-	err := a.publishLines(callerOf(r), ans, p, &lines{src: r.Body, most: maxLine})
+	p.tries = streamTries
+	err = a.publishLines(callerOf(r), ans, p, &lines{src: src, most: maxLine, room: t})
+	if zipped && err != nil && u.err == nil {
+		drain(w, r) // its sender does not know yet
+	}
 	ans.finish(p, err)
 	a.metrics.counted(p.accepted, p.rejected)
 	return nil
@@ -40,7 +67,7 @@ func (a *api) ingestStream(w http.ResponseWriter, r *http.Request) error {
 
 // publishLines returns why the stream ended before its end, or nil.
 func (a *api) publishLines(who *caller, ans *streamAnswer, p *publication, l *lines) error {
-	body := newEventBody(mediaNDJSON, wire.JSON, nil, false)
+	body := newEventBody(mediaNDJSON, wire.JSON)
 	for {
 		for line, ok := l.next(); ok; line, ok = l.next() {
 			body.publishLine(p, line)
@@ -51,9 +78,12 @@ func (a *api) publishLines(who *caller, ans *streamAnswer, p *publication, l *li
 			return ans.err
 		}
 		a.streams.renew(ans, a.streamIdle)
-		tooLong, err := l.fill()
-		if tooLong {
-			p.add(nil, "", lineTooLong())
+		if u, ok := l.src.(*unzipped); ok {
+			u.results = int64(p.accepted + p.rejected)
+		}
+		refused, err := l.fill()
+		if refused != nil {
+			p.add(nil, "", refused)
 		}
 		if !who.still() {
 			return tokenGone()

@@ -32,11 +32,11 @@ func (s *server) upload(t *testing.T) *upload {
 	return s.uploadAs(t, "")
 }
 
-func (s *server) uploadAs(t *testing.T, token string) *upload {
+func (s *server) uploadAs(t *testing.T, token string, headers ...string) *upload {
 	t.Helper()
 	conn := s.dial(t)
 	fmt.Fprintf(conn, "POST /api/quota/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n", token)
+		"Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n%s\r\n", token, strings.Join(append(headers, ""), "\r\n"))
 	return &upload{t: t, conn: conn, body: httputil.NewChunkedWriter(conn)}
 }
 

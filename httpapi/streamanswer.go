@@ -28,19 +28,22 @@ type streamAnswer struct {
 	copied chan struct{} // closed when copy has returned
 }
 
-func (a *api) newStreamAnswer(w http.ResponseWriter, gone context.CancelFunc) *streamAnswer {
-	s := &streamAnswer{
+func (a *api) newStreamAnswer(w http.ResponseWriter) *streamAnswer {
+	return &streamAnswer{
 		api: a, w: w, rc: http.NewResponseController(w),
 		spool: newSpool(a.spoolDir, maxUnread), copied: make(chan struct{}),
 	}
+}
+
+// start begins the document, and has it copied once the stream has gone on for long.
+func (s *streamAnswer) start(gone context.CancelFunc) {
 	s.write([]byte(`{"results":[`))
 	// HTTP/2 is always full duplex and says so by an error.
 	_ = s.rc.EnableFullDuplex()
-	s.begin = time.AfterFunc(a.atOnce, func() {
+	s.begin = time.AfterFunc(s.api.atOnce, func() {
 		s.copy()
 		gone() // a client that does not take the answer any more shall not wait for the log
 	})
-	return s
 }
 
 func (s *streamAnswer) write(p []byte) {

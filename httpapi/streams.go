@@ -11,6 +11,7 @@ import (
 // and the client is told to begin anew. Cut off instead, it would not know what
 // was taken.
 type streams struct {
+	most  int // that may be open
 	watch sync.Once
 
 	mu       sync.Mutex
@@ -18,9 +19,9 @@ type streams struct {
 	open     map[*streamAnswer]bool
 }
 
-// enter remembers a stream. The first one asks the server to say when it ends;
+// enter remembers a stream, if there is a place for it. The first one asks the server to say when it ends;
 // that it is asked through the request makes it work behind any wrapper.
-func (s *streams) enter(ans *streamAnswer, r *http.Request) {
+func (s *streams) enter(ans *streamAnswer, r *http.Request) error {
 	s.watch.Do(func() {
 		if srv, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
 			srv.RegisterOnShutdown(s.stop)
@@ -28,10 +29,14 @@ func (s *streams) enter(ans *streamAnswer, r *http.Request) {
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.open) >= s.most {
+		return busy("as many streams of events are open as this server has room for: send arrays, or try again")
+	}
 	if s.open == nil {
 		s.open = map[*streamAnswer]bool{}
 	}
 	s.open[ans] = true
+	return nil
 }
 
 func (s *streams) leave(ans *streamAnswer) {

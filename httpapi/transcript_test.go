@@ -23,14 +23,17 @@ import (
 
 // The transcripts are what callers and the engine see. Commands:
 //
-//	http [token=…]    sends the request below it (the first line, headers, an
-//	                  empty line, the body) to a real server and prints the
-//	                  answer: status, the headers that carry meaning, the body
+//	http [gzip]       sends the request below it (the first line, headers, an
+//	                  empty line, the body, in gzip if so) to a real server and
+//	                  prints the answer: status, the headers that carry meaning,
+//	                  the body
 //	published         what the engine was told to publish since the last time
 //	metas             who wrote configuration and why, since the last time
 //	tokens damaged    does that to the token file; $read in a request is the
 //	                  token of that name
-//	engine ready | not-ready | up | down | broken | reject | full | no-snapshots | busy | occupied
+//	room none | enough
+//	                  for what is being read
+//	engine ready | not-ready | up | down | broken | reject | full | no-snapshots | busy | occupied | crowded
 //
 // Every request and answer is held against the OpenAPI document too.
 // What differs from run to run is shown as <id>, <now>.
@@ -51,7 +54,15 @@ func TestTranscripts(t *testing.T) {
 		datadriven.RunTest(t, file, func(t *testing.T, cmd *datadriven.TestData) string {
 			switch cmd.Cmd {
 			case "http":
+				if cmd.HasArg("gzip") {
+					return stable(srv.transcriptInGzip(t, cmd.Input))
+				}
 				return stable(srv.transcript(t, roles.named(cmd.Input)))
+			case "room":
+				for _, r := range []*room{&srv.api.documents, &srv.api.publishing} {
+					r.most = map[string]int{"none": 0, "enough": maxRoom}[cmd.CmdArgs[0].Key]
+				}
+				return ""
 			case "tokens":
 				roles.become(cmd.CmdArgs[0].Key)
 				return ""
@@ -92,6 +103,8 @@ func (d *double) become(t *testing.T, what string) {
 		d.spools = true
 	case "down":
 		d.fail = ErrUnavailable
+	case "crowded":
+		d.fail = Refuse(ErrBusy, "too much waits for the log: try again")
 	case "broken":
 		d.fail = fmt.Errorf("open /var/lib/secret: no such file")
 	case "small":
@@ -181,10 +194,26 @@ func (s *server) transcript(t *testing.T, input string) string {
 	return shown(resp, answer)
 }
 
+// transcriptInGzip is transcript with the body in gzip.
+func (s *server) transcriptInGzip(t *testing.T, input string) string {
+	t.Helper()
+	head, body, _ := strings.Cut(input+"\n", "\n\n")
+	head = strings.TrimSuffix(head, "\n") + "\ncontent-encoding: gzip"
+	resp, answer := s.sendBody(t, head, string(inGzip(strings.TrimSuffix(body, "\n"))))
+	if err := openAPI(t).Check(exchange(input, resp, answer)); err != nil {
+		t.Error(err)
+	}
+	return shown(resp, answer)
+}
+
 func (s *server) send(t *testing.T, input string) (*http.Response, string) {
 	t.Helper()
 	head, body, _ := strings.Cut(input+"\n", "\n\n")
-	body = strings.TrimSuffix(body, "\n")
+	return s.sendBody(t, head, strings.TrimSuffix(body, "\n"))
+}
+
+func (s *server) sendBody(t *testing.T, head, body string) (*http.Response, string) {
+	t.Helper()
 	line, headers, _ := strings.Cut(strings.TrimSuffix(head, "\n"), "\n")
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s HTTP/1.1\r\nConnection: close\r\n", line)

@@ -20,7 +20,7 @@ const whatIfWithin = writeTimeout - 10*time.Second
 
 // whatIf says what would have been under other rules.
 func (a *api) whatIf(w http.ResponseWriter, r *http.Request) error {
-	doc, err := readJSON(r)
+	doc, err := a.documents.readJSON(r)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type Exchange struct {
 }
 
 // Meaning are the headers of an answer that the document has to declare.
-var Meaning = []string{"Allow", "ETag", "Location", "Retry-After", "Set-Cookie", "WWW-Authenticate"}
+var Meaning = []string{"Accept-Encoding", "Allow", "ETag", "Location", "Retry-After", "Set-Cookie", "WWW-Authenticate"}
 
 // Check tells what of the exchange is not as the document says, and remembers
 // what it saw.
