@@ -125,6 +125,9 @@ func connectOptions(o *Options) ([]nats.Option, error) {
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			o.Logger.Info("connected to the quota engine again", "broker", nc.ConnectedAddr())
 		}),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
+			said.warn("connect", "there is no way to the quota engine's broker; trying again", err)
+		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			said.warn("broker", "the quota engine's broker refuses something", err)
 		}),
