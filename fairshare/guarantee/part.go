@@ -54,13 +54,7 @@ func product(a, b uint64) wide {
 	return wide{hi, lo}
 }
 
-// plus returns a + b, which has room: both are products of amounts below 2^63 and weights
-// below 2^32.
-func plus(a, b wide) wide {
-	lo, carry := bits.Add64(a.lo, b.lo, 0)
-	return wide{a.hi + b.hi + carry, lo}
-}
-
+// minus returns a − b, which is not below 0.
 func minus(a, b wide) wide {
 	lo, borrow := bits.Sub64(a.lo, b.lo, 0)
 	return wide{a.hi - b.hi - borrow, lo}

@@ -2,6 +2,7 @@ package guarantee
 
 import (
 	"math/big"
+	"slices"
 )
 
 // The plain form: as the rule is written, with numbers that have no end.
@@ -57,28 +58,29 @@ type plainVerdict struct {
 	promised, kept, headroom int64
 }
 
-// judge is the rule; i < 0 is an asker without an allocation.
-func (d *plain) judge(i int, estimate int64, yields bool) (v plainVerdict) {
-	zero := big_(0)
-	limit := big_(d.limit)
-	x := minBig(maxBig(big_(estimate), big_(1)), limit)
-	n := len(d.keys)
-	c, l, keep, pace := make([]*big.Int, n), make([]*big.Int, n), make([]*big.Int, n), make([]*big.Int, n)
-	all := big_(d.outside)
-	equal := true
-	for _, k := range d.keys {
-		equal = equal && k.weight == 0
-	}
+// terms are those of the rule that do not depend on who asks.
+func (d *plain) terms() (c, l, keep, pace []*big.Int, all *big.Int) {
+	zero, all := big_(0), big_(d.outside)
 	for j, k := range d.keys {
-		c[j] = add(big_(k.curr), big_(k.held))
+		c = append(c, add(big_(k.curr), big_(k.held)))
 		all = add(all, c[j])
-		l[j] = minBig(big_(k.share), floorDiv(mul(k.share, d.reserve, d.left), mul(100, d.window)))
-		keep[j] = maxBig(zero, minBig(sub(big_(k.share), c[j]), l[j]))
-		pace[j] = floorDiv(mul(k.share, d.left), big_(d.window))
+		l = append(l, minBig(big_(k.share), floorDiv(mul(k.share, d.reserve, d.left), mul(100, d.window))))
+		keep = append(keep, maxBig(zero, minBig(sub(big_(k.share), c[j]), l[j])))
+		pace = append(pace, floorDiv(mul(k.share, d.left), big_(d.window)))
 		if k.suspended {
 			l[j], keep[j], pace[j] = zero, zero, zero
 		}
 	}
+	return c, l, keep, pace, all
+}
+
+// judge is the rule; i < 0 is an asker without an allocation.
+func (d *plain) judge(i int, estimate int64, yields bool) (v plainVerdict) {
+	zero, limit := big_(0), big_(d.limit)
+	x := minBig(maxBig(big_(estimate), big_(1)), limit)
+	n := len(d.keys)
+	c, l, keep, pace, all := d.terms()
+	equal := !slices.ContainsFunc(d.keys, func(k plainKey) bool { return k.weight != 0 })
 	total := big_(d.total)
 	if d.anchored {
 		total = all
