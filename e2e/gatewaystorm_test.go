@@ -192,7 +192,8 @@ func startStorm(t *testing.T, nats string) (s *storm, restart func()) {
 	t.Cleanup(transport.CloseIdleConnections)
 	s.http = &http.Client{Transport: transport}
 
-	keys := t.TempDir() + "/keys.json"
+	data := t.TempDir()
+	keys := data + "/keys.json"
 	for i := range 4 {
 		id := fmt.Sprintf("key-%d", i)
 		s.tokens[id] = strings.TrimSpace(run(t, "quotashare", "keys", "issue", "--id", id, "--keys-file", keys))
@@ -202,7 +203,7 @@ func startStorm(t *testing.T, nats string) (s *storm, restart func()) {
 		{"id":"d","provider":"anthropic","url":"` + upstream.URL + `/v1","credential":"${UPSTREAM}"}]`
 	begin := func() *process {
 		p := launch(t, []string{"UPSTREAM=upstream-secret", "QUOTA_GATEWAY_CONNECTIONS=" + connections},
-			"gateway", "--store-nats-url", nats, "--http-addr", addr, "--keys-file", keys)
+			"gateway", "--store-nats-url", nats, "--http-addr", addr, "--data-dir", data)
 		p.awaitListening(&p.http)
 		return p
 	}

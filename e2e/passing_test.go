@@ -44,13 +44,14 @@ func startPassing(t *testing.T, limit int, o fakeprovider.Options) *passing {
 		p.plan(c, fmt.Sprintf("tokens/monthly %d", limit))
 		p.poolOf("pool of "+c, []string{c}, "alice 50", "bob 50")
 	}
-	keys := filepath.Join(t.TempDir(), "keys.json")
+	data := t.TempDir()
+	keys := filepath.Join(data, "keys.json")
 	var err error
 	if p.token, err = keyfile.Issue(keys, "alice", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	p.gateway = launch(t, []string{"PROVIDER_KEY=" + ownCredential}, "gateway",
-		"--store-nats-url", p.nats, "--http-addr", "127.0.0.1:0", "--keys-file", keys,
+		"--store-nats-url", p.nats, "--http-addr", "127.0.0.1:0", "--data-dir", data,
 		"--decide-timeout", fmt.Sprintf("%dms", ample), // a busy machine is no outage
 		"--gateway-connections", text(t, []object{
 			{"id": "openai-1", "provider": "openai", "url": upstream.URL + "/v1", "credential": "${PROVIDER_KEY}"},

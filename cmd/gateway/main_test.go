@@ -90,7 +90,7 @@ func TestAGatewayFromItsFiles(t *testing.T) {
 	go func() {
 		code, said := start(ctx, in, []string{
 			"QUOTA_STORE_NATS_URL=" + broker, "QUOTA_HTTP_ADDR=127.0.0.1:0", "QUOTA_GATEWAY_CONFIG=" + file,
-			"QUOTA_KEYS_FILE=" + filepath.Join(dir, "keys.json"), "OPENAI_API_KEY=sk-account", "QUOTA_DECIDE_TIMEOUT=5s", "QUOTA_API_TOKEN=t",
+			"QUOTA_DATA_DIR=" + dir, "OPENAI_API_KEY=sk-account", "QUOTA_DECIDE_TIMEOUT=5s", "QUOTA_API_TOKEN=t",
 		})
 		ended <- end{code, said}
 	}()

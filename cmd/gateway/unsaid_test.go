@@ -34,7 +34,8 @@ func TestWhatAProviderSendsUnasked(t *testing.T) {
 		close(closed)
 	}))
 	t.Cleanup(provider.Close)
-	keys := filepath.Join(t.TempDir(), "keys.json")
+	dir := t.TempDir()
+	keys := filepath.Join(dir, "keys.json")
 	token, err := keyfile.Issue(keys, "alice", time.Now())
 	must(t, err)
 	var past lines
@@ -47,7 +48,7 @@ func TestWhatAProviderSendsUnasked(t *testing.T) {
 	ended := make(chan string, 1)
 	go func() {
 		_, said := start(ctx, in, []string{"QUOTA_LOG_LEVEL=debug", "QUOTA_STORE_NATS_URL=nats://127.0.0.1:1", "QUOTA_HTTP_ADDR=127.0.0.1:0"},
-			"--keys-file", keys, "--gateway-connections", `[{"id": "c", "provider": "openai", "url": "`+provider.URL+`/v1", "credential": "sk-account"}]`)
+			"--data-dir", dir, "--gateway-connections", `[{"id": "c", "provider": "openai", "url": "`+provider.URL+`/v1", "credential": "sk-account"}]`)
 		ended <- said
 	}()
 	line, err := bufio.NewReader(out).ReadString('\n')
