@@ -40,8 +40,12 @@ const (
 	believedAfter = 15 * time.Second
 )
 
-// errLags says that it is read where the log's end is not yet.
-var errLags = errors.New("the server that is read from lags behind the leader of the log")
+var (
+	// errLags says that it is read where the log's end is not yet.
+	errLags = errors.New("the server that is read from lags behind the leader of the log")
+	// errShort says that the leader has less than what was read elsewhere.
+	errShort = errors.New("the leader of the log has less than was there")
+)
 
 // begin notes what the leader says at a connect. last is what was folded.
 func (r *replicas) begin(info *jetstream.StreamInfo, last uint64) error {
@@ -56,7 +60,7 @@ func (r *replicas) begin(info *jetstream.StreamInfo, last uint64) error {
 		r.shorter = r.looked
 	}
 	if r.replicated && time.Since(r.shorter) < believedAfter {
-		return fmt.Errorf("the log ends at %d and was folded up to %d, by what one server says", r.end, last)
+		return fmt.Errorf("%w: it ends at %d, and was folded up to %d", errShort, r.end, last)
 	}
 	return fmt.Errorf("%w: it ends at %d and was folded up to %d", projector.ErrLogChanged, r.end, last)
 }
@@ -74,8 +78,8 @@ func (r *replicas) toCome(last, pending uint64) uint64 {
 }
 
 // look asks the leader, if it was not asked for a while, and is called when nothing came.
-// It is an error if it does not answer, or if what it had when it was asked before has
-// not come since.
+// It is an error if it does not answer, if what it had when it was asked before has not
+// come since, or if it has less than what came.
 func (r *replicas) look(ctx context.Context, stream jetstream.Stream, last uint64) error {
 	if !r.replicated || time.Since(r.looked) < lookEvery {
 		return nil
@@ -96,6 +100,9 @@ func (r *replicas) look(ctx context.Context, stream jetstream.Stream, last uint6
 	info, err := stream.Info(ctx)
 	if err != nil {
 		return fmt.Errorf("the leader of the log: %w", err)
+	}
+	if info.State.LastSeq < last {
+		return fmt.Errorf("%w: it ends at %d, and %d was read", errShort, info.State.LastSeq, last)
 	}
 	r.end, r.looked = info.State.LastSeq, time.Now()
 	return nil

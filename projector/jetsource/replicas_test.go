@@ -113,6 +113,7 @@ func TestTheLeaderIsAskedWhatAReplicaLacks(t *testing.T) {
 		"new since":              {last: n - 1, end: n - 1, looked: lookEvery, asked: true},
 		"what was there lacks":   {last: n - 1, end: n, looked: lookEvery, want: errLags},
 		"it was asked just now":  {last: n - 1, end: n},
+		"it has less":            {last: n + 1, end: n + 1, looked: lookEvery, want: errShort},
 		"what was there is gone": {last: n - 1, end: n, looked: lookEvery, deleted: true, asked: true},
 	} {
 		s := copied(t, n)
