@@ -59,8 +59,9 @@ web-test: $(WEB_PACKAGES) ## test the dashboard without a browser, and then in C
 	cd web && npm run --silent check && npm test && npm run e2e
 
 .PHONY: test
-test: $(NODE_PACKAGES) ## run every test, with the race detector (needs gcc and Node; installs qemu-user)
+test: $(NODE_PACKAGES) ## run every test, with the race detector (needs gcc and Node; installs qemu-user, python3 and curl)
 	@.ci/emulator
+	@.ci/interpreters
 	$(GO) test -race -timeout 10m ./...
 
 # The packages of the tests' client that is not Go.

@@ -27,6 +27,12 @@ func removePrograms() { os.RemoveAll(programs.dir) }
 // program returns the path of a program of ours.
 func program(t *testing.T, name string) string {
 	t.Helper()
+	return compiled(t, name, "../cmd/"+name)
+}
+
+// compiled returns the path of the program of that name, which is in the package.
+func compiled(t *testing.T, name, pkg string) string {
+	t.Helper()
 	programs.Lock()
 	defer programs.Unlock()
 	if programs.dir == "" {
@@ -38,7 +44,7 @@ func program(t *testing.T, name string) string {
 	}
 	path := filepath.Join(programs.dir, name)
 	if !programs.built[name] {
-		if out, err := exec.Command("go", "build", "-o", path, "../cmd/"+name).CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
 			t.Fatalf("building %s: %v\n%s", name, err, out)
 		}
 		programs.built[name] = true

@@ -101,7 +101,7 @@ function publish(kind, events) {
   const headers = { "Content-Type": "application/json" };
   if (events.every((e) => e.id)) headers["Nats-Msg-Id"] = createHash("sha256").update(body).digest("hex");
   return untilAnswered(async () => {
-    const ack = await request(kind, body, headers, 10_000);
+    const ack = await request(kind, body, headers, 2000);
     if (ack.error) throw new Again(`${kind}: ${ack.error.description}`); // the log is full, or has no leader
     return ack.seq;
   });

@@ -71,7 +71,10 @@ class Nats:
             self.socket.sendall(b"HPUB %s %s %d %d\r\n%s%s\r\n" % (
                 subject.encode(), reply.encode(), len(head), len(head) + len(body), head, body))
             return self.answer(subject, reply, end)
-        except OSError as error:  # ssl.SSLError and time-outs are some, too
+        except ssl.SSLCertVerificationError as error:
+            self.close()
+            raise Refused("%s (QUOTA_NATS_CA says whom to trust)" % error)
+        except OSError as error:  # a time-out is one, too
             self.close()
             self.urls = self.urls[1:] + self.urls[:1]
             raise Again("no answer: %s" % error)
@@ -188,7 +191,7 @@ def publish(kind, events):
         headers["Nats-Msg-Id"] = hashlib.sha256(body).hexdigest()
 
     def once():
-        ack = nats.request(kind, body, headers, 10)
+        ack = nats.request(kind, body, headers, 2)
         if "error" in ack:  # the log did not take it: it is full, or has no leader
             raise Again("%s: %s" % (kind, ack["error"]["description"]))
         return ack["seq"]
