@@ -22,20 +22,28 @@ type onward struct {
 	vars     []string
 	token    string
 	provider *fakeprovider.Provider
+	http     *http.Client
 	p        *process
 }
 
 func newOnward(t *testing.T, nats string) *onward {
 	t.Helper()
-	o := &onward{t: t, provider: fakeprovider.New(fakeprovider.Options{Credentials: []string{ownCredential}})}
-	upstream := httptest.NewServer(o.provider)
+	provider := fakeprovider.New(fakeprovider.Options{Credentials: []string{ownCredential}})
+	upstream := httptest.NewServer(provider)
 	t.Cleanup(upstream.Close)
-	dir := t.TempDir()
-	o.token = strings.TrimSpace(run(t, "quotashare", "keys", "issue", "--id", "alice", "--data-dir", dir))
-	o.vars = []string{"PROVIDER_KEY=" + ownCredential, `QUOTA_GATEWAY_CONNECTIONS=[{"id":"c","provider":"custom","url":"` + upstream.URL + `/v1","credential":"${PROVIDER_KEY}"}]`}
-	o.args = []string{"--store-nats-url", nats, "--http-addr", "127.0.0.1:0", "--data-dir", dir}
+	o := &onward{t: t, provider: provider, http: http.DefaultClient}
+	o.equip(upstream.URL, nats)
 	o.begin()
 	return o
+}
+
+// equip gives the gateway a token, a directory, and an account.
+func (o *onward) equip(upstream, nats string) {
+	o.t.Helper()
+	dir := o.t.TempDir()
+	o.token = strings.TrimSpace(run(o.t, "quotashare", "keys", "issue", "--id", "alice", "--data-dir", dir))
+	o.vars = []string{"PROVIDER_KEY=" + ownCredential, `QUOTA_GATEWAY_CONNECTIONS=[{"id":"c","provider":"custom","url":"` + upstream + `/v1","credential":"${PROVIDER_KEY}"}]`}
+	o.args = []string{"--store-nats-url", nats, "--http-addr", "127.0.0.1:0", "--data-dir", dir}
 }
 
 func (o *onward) begin() {
@@ -54,7 +62,7 @@ func (o *onward) calls(n int) {
 		}
 		req.Header.Set("Authorization", "Bearer "+o.token)
 		req.Close = true
-		answer, err := http.DefaultClient.Do(req)
+		answer, err := o.http.Do(req)
 		if err != nil {
 			o.t.Fatalf("%v\n%s", err, o.p.stderr)
 		}
