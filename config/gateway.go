@@ -52,7 +52,7 @@ type GatewayText struct {
 	HTTPAddr           string `name:"http-addr" placeholder:"ADDR" help:"Where clients reach the gateway (127.0.0.1:8482)."`
 	GatewayConfig      string `placeholder:"FILE" help:"The providers' connections, as JSON."`
 	GatewayConnections string `placeholder:"JSON" help:"The same without a file: the array of connections."`
-	DataDir            string `placeholder:"DIR" help:"Where keys.json is, unless --keys-file says so; nothing else is kept there (./data)."`
+	DataDir            string `placeholder:"DIR" help:"Where keys.json is, unless --keys-file says so, and where usage waits while the log is away (./data)."`
 	KeysFile           string `placeholder:"FILE" help:"The clients' tokens, from quotashare keys issue (keys.json in the data directory)."`
 	DecideTimeout      string `placeholder:"TIME" help:"How long a request waits for the engine's answer (250ms)."`
 	MaxWait            string `placeholder:"TIME" help:"How long a request may wait for room when its accounts have as many as they take (0s)."`
