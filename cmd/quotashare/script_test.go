@@ -41,6 +41,10 @@ func curl() {
 		return nil
 	})
 	body := flags.String("d", "", "body")
+	flags.Func("data-binary", "- is standard input", func(text string) (err error) {
+		*body, err = standardInput(text)
+		return err
+	})
 	var urls []string
 	for args := os.Args[1:]; len(args) > 0; args = flags.Args() {
 		if !strings.HasPrefix(args[0], "-") {
@@ -67,6 +71,14 @@ func curl() {
 	if _, err := io.Copy(os.Stdout, res.Body); err != nil {
 		log.Fatal(err)
 	}
+}
+
+func standardInput(name string) (string, error) {
+	if name != "@-" {
+		return "", errors.New("it is not read from a file here")
+	}
+	text, err := io.ReadAll(os.Stdin)
+	return string(text), err
 }
 
 func TestScripts(t *testing.T) {
