@@ -8,6 +8,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // through is the environment of an example that reaches the engine by a cable alone.
@@ -135,4 +139,39 @@ func unwilling(target *url.URL) http.Handler {
 			engine.ServeHTTP(w, r)
 		}
 	})
+}
+
+// TestExamplesWhoseLogIsFull: an acknowledgement may be an error. It is said, and the
+// event sent again.
+func TestExamplesWhoseLogIsFull(t *testing.T) {
+	p := up(t, t.TempDir())
+	nc := brokertest.Connect(t, p.nats)
+	js := jetStream(t, nc)
+	// A stream without a message has no place for a bound.
+	request(t, nc, "quota.consumption", `{"apiKeyId": "k", "connectionId": "c"}`)
+	for _, e := range examples {
+		if !e.nats {
+			continue
+		}
+		t.Run(e.name, func(t *testing.T) {
+			stream, err := js.Stream(deadline(t), "QUOTA")
+			if err != nil {
+				t.Fatal(err)
+			}
+			set := func(most int64, discard jetstream.DiscardPolicy) {
+				t.Helper()
+				c := stream.CachedInfo().Config
+				c.MaxMsgs, c.Discard = most, discard
+				if _, err := js.UpdateStream(deadline(t), c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			had := stream.CachedInfo().Config
+			set(int64(stream.CachedInfo().State.Msgs), jetstream.DiscardNew)
+			r := e.begin(t, at(p.nats, ""), "c-"+e.name)
+			r.stderr.await(deadline(t), t, "maximum messages exceeded")
+			set(had.MaxMsgs, had.Discard)
+			r.mustPrint(free("c-" + e.name))
+		})
+	}
 }
