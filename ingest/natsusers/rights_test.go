@@ -17,8 +17,8 @@ func TestRights(t *testing.T) {
 	datadriven.RunTest(t, "testdata/rights.txt", func(t *testing.T, d *datadriven.TestData) string {
 		b := start(t, natsusers.Want{Gateways: []string{"gateway", "omni", "lite"}, Isolate: d.HasArg("isolate")})
 		var users []*nats.Conn
-		for _, user := range []string{"gateway", "omni", "lite", "ingest", "decider", "viewer", "admin", b.own.User} {
-			users = append(users, b.as(user, nats.Name(user)))
+		for _, user := range []string{"gateway", "omni", "lite", "ingest", "decider", "viewer", "admin", b.Own.User} {
+			users = append(users, b.As(user))
 		}
 		var out strings.Builder
 		for op := range strings.Lines(d.Input) {

@@ -17,9 +17,9 @@ const (
 // rights are the subjects that a user may publish to and subscribe to, beside his inbox.
 type rights struct {
 	publish, subscribe []string
-	// answers is for who answers questions: he may publish to the inboxes of all others.
-	// To allow a reply to each question instead, whatever subject it names, would do what
-	// rights are to prevent, and be remembered for each question.
+	// answers is for who answers questions: he may publish to the inboxes of those who ask.
+	// The broker could allow one reply to each question instead, to whatever subject the
+	// question names, and would keep a list of them.
 	answers bool
 }
 
@@ -46,8 +46,8 @@ var table = map[Role]rights{
 			"quota.rejected.>", "quota.decisions.>", "quotashare.peer.hold",
 			"$JS.API.INFO",
 			"$JS.API.STREAM.UPDATE.QUOTA", // takes the age limit away that earlier versions set
-			"$JS.API.STREAM.PURGE.QUOTA",
-			"$JS.API.STREAM.MSG.GET.QUOTA_REJECTED", "$JS.API.STREAM.PURGE.QUOTA_REJECTED",
+			"$JS.API.STREAM.MSG.GET.QUOTA", "$JS.API.STREAM.PURGE.QUOTA",
+			"$JS.API.STREAM.INFO.QUOTA_REJECTED", "$JS.API.STREAM.MSG.GET.QUOTA_REJECTED", "$JS.API.STREAM.PURGE.QUOTA_REJECTED",
 			"$JS.API.STREAM.CREATE.OBJ_QUOTA_SNAPSHOTS", "$JS.API.STREAM.PURGE.OBJ_QUOTA_SNAPSHOTS", "$O.QUOTA_SNAPSHOTS.>",
 			"$JS.API.STREAM.INFO.KV_QUOTA_LEASES", "$JS.API.STREAM.CREATE.KV_QUOTA_LEASES",
 			"$JS.API.DIRECT.GET.KV_QUOTA_LEASES.>", "$KV.QUOTA_LEASES.>",
@@ -68,13 +68,11 @@ var publications = []string{"quota.consumption", "quota.saturation", "quota.adju
 
 var questions = []string{"quota.decide", "quota.route"}
 
-// reading is what the log, what was rejected and decided, and the snapshots in the broker
-// are read with. A consumer is found by its name alone, which is random and which nobody
+// reading is what the log, what was decided, and the snapshots in the broker are read with. A consumer is found by its name alone, which is random and which nobody
 // who reads may list: so nobody takes from another's, or deletes it.
 var reading = []string{
-	"$JS.API.STREAM.INFO.QUOTA", "$JS.API.STREAM.MSG.GET.QUOTA",
+	"$JS.API.STREAM.INFO.QUOTA",
 	"$JS.API.CONSUMER.CREATE.QUOTA.>", "$JS.API.CONSUMER.DELETE.QUOTA.*", "$JS.API.CONSUMER.MSG.NEXT.QUOTA.*",
-	"$JS.API.STREAM.INFO.QUOTA_REJECTED",
 	"$JS.API.STREAM.INFO.QUOTA_DECISIONS",
 	"$JS.API.CONSUMER.CREATE.QUOTA_DECISIONS.>", "$JS.API.CONSUMER.DELETE.QUOTA_DECISIONS.*", "$JS.API.CONSUMER.MSG.NEXT.QUOTA_DECISIONS.*",
 	"$JS.API.STREAM.INFO.OBJ_QUOTA_SNAPSHOTS", "$JS.API.DIRECT.GET.OBJ_QUOTA_SNAPSHOTS.>", "$JS.API.DIRECT.GET.OBJ_QUOTA_SNAPSHOTS",
