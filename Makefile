@@ -62,7 +62,7 @@ web-test: $(WEB_PACKAGES) ## test the dashboard without a browser, and then in C
 test: $(NODE_PACKAGES) ## run every test, with the race detector (needs gcc and Node; installs qemu-user, python3 and curl)
 	@.ci/emulator
 	@.ci/interpreters
-	$(GO) test -race -timeout 10m ./...
+	$(GO) test -race -timeout 15m ./...
 
 # The packages of the tests' client that is not Go.
 $(NODE_PACKAGES): e2e/node/package-lock.json

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // clusterFor is for how long the processes of a cluster are killed. Each kind is killed
@@ -44,6 +42,10 @@ func TestAClusterOutlivesEachOfItsProcesses(t *testing.T) {
 	for n := 0; n < len(victims) || time.Since(began) < total; n++ {
 		x.awaitCopies() // of three nodes one at a time may be gone
 		l.killed(victims[n%len(victims)](x, d))
+		if n%len(victims) == 0 && total >= time.Minute {
+			x.awaitCopies()
+			l.frozen(x.leader())
+		}
 	}
 	l.end()
 	x.awaitCopies()
@@ -75,15 +77,26 @@ var victims = []func(*topology, *rand.Rand) string{
 // killed kills a process, sees the others go on, and starts it again.
 func (l *clusterLoad) killed(name string) {
 	l.t.Helper()
+	l.without("killed", name, l.x.kill, func(string) { l.x.up() })
+}
+
+// frozen lets a process stand still for as long as the others need to go on.
+func (l *clusterLoad) frozen(name string) {
+	l.t.Helper()
+	l.without("frozen", name, l.x.freeze, l.x.thaw)
+}
+
+func (l *clusterLoad) without(what, name string, away, back func(string)) {
+	l.t.Helper()
 	leads := ""
 	if name == l.x.leader() {
 		leads = ", which leads the log"
 	}
-	l.x.kill(name)
+	away(name)
 	answer := l.answers.await(l.t, 20)
 	ack := l.log.await(l.t, 20)
-	l.x.up()
-	l.t.Logf("killed %s%s: an answer after %.2f s, an acknowledgement of the log %.2f s later", name, leads, answer.Seconds(), ack.Seconds())
+	back(name)
+	l.t.Logf("%s %s%s: an answer after %.2f s, an acknowledgement of the log %.2f s later", what, name, leads, answer.Seconds(), ack.Seconds())
 }
 
 // report prints what it was like.
@@ -110,7 +123,7 @@ func (l *clusterLoad) report(took time.Duration) {
 // each other and with one that begins with nothing.
 func (l *clusterLoad) mustHaveAll() {
 	l.t.Helper()
-	nc := brokertest.Connect(l.t, l.x.nodes())
+	nc := l.x.connect()
 	seq := lastSeq(l.t, l.x.nodes())
 	first, second := l.x.decider(1).at(seq), l.x.decider(2).at(seq)
 	if first.Digest != second.Digest || first.AppliedSeq != second.AppliedSeq {

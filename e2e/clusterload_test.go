@@ -16,7 +16,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	sdk "github.com/quotashare/quotashare/client"
-	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // pulse notes how often something happens, and the longest time in which it did not.
@@ -97,14 +96,14 @@ func startClusterLoad(x *topology) *clusterLoad {
 	for i := range 4 {
 		l.all.Go(func() { l.callDoors(i) })
 	}
-	settler := brokertest.Connect(x.t, x.nodes())
+	settler := x.connect()
 	l.all.Go(func() { l.settle(settler) })
 	for i := range 2 {
-		nc := brokertest.Connect(x.t, x.nodes())
+		nc := x.connect()
 		l.all.Go(func() { l.publish(nc, fmt.Sprint("nats-", i, "-")) })
-		asker := brokertest.Connect(x.t, x.nodes())
+		asker := x.connect()
 		l.all.Go(func() { l.ask(asker, fmt.Sprint("asker-", i, "-"), false) })
-		holder := brokertest.Connect(x.t, x.nodes())
+		holder := x.connect()
 		l.all.Go(func() { l.ask(holder, fmt.Sprint("holder-", i, "-"), true) })
 		l.all.Go(func() { l.askOverHTTP(i) })
 	}

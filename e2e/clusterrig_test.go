@@ -13,9 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // topology is what deploy/topology/up starts: three nodes, two front doors and two
@@ -44,8 +43,20 @@ func startTopology(t *testing.T) *topology {
 		words := strings.Fields(line)
 		x.addrs[words[0]+" "+words[1]] = words[2]
 	}
-	x.js = jetStream(t, brokertest.Connect(t, x.nodes()))
+	x.js = jetStream(t, x.connect())
 	return x
+}
+
+// connect connects as clients should that have several nodes: one that stands still is
+// left for another one.
+func (x *topology) connect() *nats.Conn {
+	x.t.Helper()
+	nc, err := nats.Connect(x.nodes(), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond), nats.PingInterval(2*time.Second), nats.MaxPingsOutstanding(1))
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	x.t.Cleanup(nc.Close)
+	return nc
 }
 
 // names are those of the processes.
@@ -77,19 +88,25 @@ func (x *topology) run(script string) {
 func (x *topology) up()   { x.t.Helper(); x.run("up") }
 func (x *topology) down() { x.t.Helper(); x.run("down") }
 
-// kill ends a process as a power cut would. It is no child of ours, so that its end is
-// seen from outside.
-func (x *topology) kill(name string) {
+// signal sends one to a process, and returns its id.
+func (x *topology) signal(name string, s syscall.Signal) (pid int) {
 	x.t.Helper()
 	text, err := os.ReadFile(filepath.Join(x.dir, name, "pid"))
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
+	if pid, err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil {
 		x.t.Fatal(err)
 	}
-	_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+	_ = syscall.Kill(pid, s) // it may have ended
+	return pid
+}
+
+// kill ends a process as a power cut would. It is no child of ours, so that its end is
+// seen from outside.
+func (x *topology) kill(name string) {
+	x.t.Helper()
+	pid := x.signal(name, syscall.SIGKILL)
 	for ctx := deadline(x.t); ; {
 		stat, _ := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output() // fails when it is gone
 		if len(stat) == 0 || stat[0] == 'Z' {
@@ -100,6 +117,11 @@ func (x *topology) kill(name string) {
 		}
 	}
 }
+
+// freeze makes a process stand still, as a machine does that has no memory left, and thaw
+// lets it go on.
+func (x *topology) freeze(name string) { x.t.Helper(); x.signal(name, syscall.SIGSTOP) }
+func (x *topology) thaw(name string)   { x.t.Helper(); x.signal(name, syscall.SIGCONT) }
 
 // killAll kills what there is, as when a whole site has no power.
 func (x *topology) killAll() {
@@ -129,7 +151,9 @@ func (x *topology) decider(i int) *process {
 func (x *topology) leader() string {
 	x.t.Helper()
 	for ctx := deadline(x.t); ctx.Err() == nil; {
-		s, err := x.js.Stream(ctx, "QUOTA")
+		try, cancel := context.WithTimeout(ctx, time.Second) // a leader that was killed meanwhile does not answer
+		s, err := x.js.Stream(try, "QUOTA")
+		cancel()
 		if err == nil && s.CachedInfo().Cluster.Leader != "" {
 			return s.CachedInfo().Cluster.Leader
 		}
