@@ -92,7 +92,7 @@ func (s *Source) Close() {
 // Waits between attempts to connect.
 const (
 	firstWait = 50 * time.Millisecond
-	mostWait  = 2 * time.Second
+	mostWait  = time.Second // a new leader is found within a second or two of its election
 	// lookWithin bounds the first question of an attempt. One that was asked
 	// while the broker restarts is lost, and the client library would wait five
 	// seconds for it: as long as a state may be old (maxLag).
