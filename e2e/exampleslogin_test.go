@@ -28,7 +28,7 @@ func TestExamplesWithAToken(t *testing.T) {
 			e.begin(t, at(natsURL, p.http, "QUOTA_API_TOKEN="+token), "c-"+e.name).mustPrint(free("c-" + e.name))
 			for _, wrong := range []string{"", "QUOTA_API_TOKEN=another"} {
 				r := e.begin(t, at(natsURL, p.http, "QUOTA_PATIENCE=1", wrong), "wrong")
-				r.mustFail(map[bool]string{true: "(?i)authorization", false: "401: .*token"}[e.nats])
+				e.mustRefuse(r, map[bool]string{true: "(?i)authorization", false: "401: .*token"}[e.nats])
 			}
 		})
 	}
@@ -45,7 +45,7 @@ func TestExamplesWithARoleThatMayNotAsk(t *testing.T) {
 			continue
 		}
 		t.Run(e.name, func(t *testing.T) {
-			e.begin(t, at("", p.http, "QUOTA_API_TOKEN="+token)).mustFail("403: .*role")
+			e.mustRefuse(e.begin(t, at("", p.http, "QUOTA_API_TOKEN="+token)), "403: .*role")
 		})
 	}
 }
@@ -85,8 +85,8 @@ func asUsers(t *testing.T, isolated bool) {
 			if err := os.WriteFile(wrong, []byte("edge:wrong\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			as(wrong).mustFail("(?i)authorization violation")
-			as(filepath.Join(users, "viewer.user")).mustFail(`(?i)permissions violation for publish to .{0,2}quota\.consumption`)
+			e.mustRefuse(as(wrong), "(?i)authorization violation")
+			e.mustRefuse(as(filepath.Join(users, "viewer.user")), `(?i)permissions violation for publish to .{0,2}quota\.consumption`)
 			as(right, "QUOTA_NATS_CA="+another.Cert).mustFail("(?i)certificate|self.signed|unknown authority")
 			as("nowhere.user").mustFail("nowhere.user")
 		})
