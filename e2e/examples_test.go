@@ -242,9 +242,11 @@ func TestExamplesAreBlocked(t *testing.T) {
 	p := up(t, t.TempDir())
 	p.account("alice", "kimi-1")
 	p.mustCall("PUT", "/api/quota/plans/kimi-1", `{"dimensions": [{"unit": "tokens", "window": "weekly", "limit": 50}, {"unit": "usd", "window": "daily"}]}`)
-	for i, e := range examples {
+	used := 0
+	for _, e := range examples {
 		t.Run(e.name, func(t *testing.T) {
 			r := e.begin(t, at(p.nats, p.http), "c-"+e.name)
+			used += 100
 			r.mustEnd()
 			want := strings.ReplaceAll(`^NAME: published 2 events
 NAME: block \(global-saturated\)
@@ -254,7 +256,7 @@ NAME-again: 429, Provider kimi .*
 alice on kimi-1: USED of 50 tokens weekly used, 0 held
 alice on kimi-1: 0 of an unknown number of usd daily used, 0 held
 $`, "NAME", "c-"+e.name)
-			want = strings.ReplaceAll(want, "USED", fmt.Sprint(100*(i+1)))
+			want = strings.ReplaceAll(want, "USED", fmt.Sprint(used))
 			mustMatch(t, r.stdout.String(), want)
 		})
 	}

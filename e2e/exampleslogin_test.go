@@ -92,3 +92,22 @@ func asUsers(t *testing.T, isolated bool) {
 		})
 	}
 }
+
+// TestExamplesOverHTTPS: whom to trust is told in the way of each language.
+func TestExamplesOverHTTPS(t *testing.T) {
+	made := certtest.Issue(t, "quota")
+	p := start(t, "quotashare", "up", "--data-dir", t.TempDir(), "--nats-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--sync", "100ms",
+		"--http-cert", made.Cert, "--http-key", made.Key)
+	p.awaitReady()
+	for _, e := range examples {
+		if e.nats {
+			continue
+		}
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			trust := []string{"NODE_EXTRA_CA_CERTS=" + made.Cert, "SSL_CERT_FILE=" + made.Cert, "CURL_CA_BUNDLE=" + made.Cert}
+			e.begin(t, at("", p.http, trust...), "c-"+e.name).mustPrint(free("c-" + e.name))
+			e.begin(t, at("", p.http, "QUOTA_PATIENCE=1"), "c-"+e.name).mustFail("(?i)certificate")
+		})
+	}
+}
