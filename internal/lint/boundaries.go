@@ -78,6 +78,7 @@ var Boundaries = []Boundary{
 	), "it measures what a program is put together from, and only programs know it"},
 	{"fakeprovider", words("dialect", "wire"), "a provider knows its own dialect, and nothing of who asks before it is called"},
 	{"demo", words("client", "dialect", "fakeprovider", "gateway", "keyfile"), "it is a user of what others are given, and shows only what the engine says"},
+	{"examples/call", words("client"), "it is a gateway of somebody else, who has the SDK and nothing more"},
 	{"internal/brokertest", words("ingest", "ingest/natsusers", "ingest/natsusers/login"), "tests of many packages need a broker, and it knows none of them"},
 	{"internal/enginetest", words("decider", "ingest/intake"), "tests of those who use an engine need one"},
 	{"internal/certtest", nil, "certificates of tests know nobody"},
