@@ -60,6 +60,10 @@ func newMetrics(e *Engine) *Metrics {
 		m.byReason[r] = m.ofReason(fairshare.Reason(r))
 	}
 	m.closed = m.answers.WithLabelValues(answers.Degraded, questions.Block)
+	for _, kind := range []string{answers.Lag, answers.MinSeq, answers.NoHold} { // what begins at 0 can be seen to grow
+		m.degraded.WithLabelValues(kind, questions.Allow)
+		m.degraded.WithLabelValues(kind, questions.Block)
+	}
 	return m
 }
 

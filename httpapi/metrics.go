@@ -43,6 +43,7 @@ func newMetrics(c *Config) (*metrics, error) {
 	if c.Tokens != nil {
 		all = append(all, tokenMetrics(c.Tokens)...)
 	}
+	m.counted(0, 0) // what begins at 0 can be seen to grow
 	for _, one := range all {
 		if err := c.Registry.Register(one); err != nil {
 			return nil, err
