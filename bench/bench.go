@@ -59,6 +59,7 @@ var measures = []measure{
 	{"taken-1", takenWith(1, 1)},
 	{"taken-64", takenWith(1, most)},
 	{"taken-arrays", takenWith(events.MaxEvents, 8)},
+	{"isolated", isolated},
 	{"beside", beside},
 	{"audit", audit},
 	{"gateway-1", gatewayWith(1)},

@@ -146,6 +146,8 @@ var otherRows = []string{
 	"taken over HTTP, 1000 events a body, 8 in flight, fsync always events/s",
 	"taken over HTTP, 1000 events a body, 8 in flight, fsync always, p50 ms",
 	"taken over HTTP, 1000 events a body, 8 in flight, fsync always, p99 ms",
+	"decide from an account of one's own, 64 in flight requests/s",
+	"publish from an account of one's own, 64 in flight messages/s",
 	"decide while 50,000 events/s are folded, p50 ms",
 	"decide while 50,000 events/s are folded, p99 ms",
 	"fold while an audit runs here events/s",

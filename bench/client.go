@@ -53,7 +53,7 @@ type asker struct {
 
 func newAsker(conn *nats.Conn, inFlight int) (*asker, error) {
 	a := &asker{conn: conn, inboxes: make([]string, inFlight), answers: make([]chan []byte, inFlight)}
-	prefix := nats.NewInbox() + "."
+	prefix := conn.NewInbox() + "."
 	for i := range a.answers {
 		a.inboxes[i], a.answers[i] = prefix+strconv.Itoa(i), make(chan []byte, 1)
 	}

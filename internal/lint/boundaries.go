@@ -74,7 +74,7 @@ var Boundaries = []Boundary{
 	), "the service puts the parts together and is known by programs alone"},
 	{"bench", words(
 		"quota", "wire", "windows", "events", "plans", "fairshare", "questions", "projector", "projector/memstore",
-		"projector/pebblestore", "projector/jetsource", "snapshots/snapdir", "snapshots/projected", "replay", "replay/livelog", "httpapi", "ingest", "ingest/intake", "decider", "client", "gateway",
+		"projector/pebblestore", "projector/jetsource", "snapshots/snapdir", "snapshots/projected", "replay", "replay/livelog", "httpapi", "ingest", "ingest/intake", "ingest/natsusers", "ingest/natsusers/login", "decider", "client", "gateway",
 	), "it measures what a program is put together from, and only programs know it"},
 	{"fakeprovider", words("dialect", "wire"), "a provider knows its own dialect, and nothing of who asks before it is called"},
 	{"demo", words("client", "dialect", "fakeprovider", "gateway", "keyfile"), "it is a user of what others are given, and shows only what the engine says"},
