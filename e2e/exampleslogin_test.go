@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/quotashare/quotashare/ingest/natsusers/login"
 	"github.com/quotashare/quotashare/internal/certtest"
 )
 
@@ -79,6 +81,8 @@ func asUsers(t *testing.T, isolated bool) {
 			}
 			right, wrong := filepath.Join(users, "edge.user"), filepath.Join(t.TempDir(), "wrong.user")
 			as(right).mustPrint(free("c-" + e.name))
+			inURL := strings.Replace(p.nats, "://", "://"+userInfo(t, right)+"@", 1)
+			e.begin(t, at(inURL, "", "QUOTA_NATS_CA="+made.Cert), "c-"+e.name).mustPrint(free("c-" + e.name))
 			if isolated {
 				return
 			}
@@ -90,6 +94,28 @@ func asUsers(t *testing.T, isolated bool) {
 			as(right, "QUOTA_NATS_CA="+another.Cert).mustFail("(?i)certificate|self.signed|unknown authority")
 			as("nowhere.user").mustFail("nowhere.user")
 		})
+	}
+}
+
+// userInfo is the user of a file as URLs have it.
+func userInfo(t *testing.T, file string) string {
+	t.Helper()
+	l, err := login.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return url.UserPassword(l.User, l.Password).String()
+}
+
+// TestExamplesWithSeveralServers: one that does not answer is passed over.
+func TestExamplesWithSeveralServers(t *testing.T) {
+	p := up(t, t.TempDir())
+	for _, e := range examples {
+		if e.nats {
+			t.Run(e.name, func(t *testing.T) {
+				e.begin(t, at("nats://127.0.0.1:1,"+p.nats, ""), "c-"+e.name).mustPrint(free("c-" + e.name))
+			})
+		}
 	}
 }
 

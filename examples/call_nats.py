@@ -50,7 +50,8 @@ def say(text):
 
 
 class Nats:
-    """A connection to one of the servers, made when it is needed."""
+    """A connection to one of the servers, made when it is needed, for one request at a
+    time. One that has not answered in time is closed, so that no answer comes too late."""
 
     # What the server says of a client's fault; what else it says may be over soon.
     FAULTS = ("Authorization", "Permissions Violation", "Maximum Payload", "Invalid", "Parser")
@@ -70,7 +71,7 @@ class Nats:
             head = head.encode()
             self.socket.sendall(b"HPUB %s %s %d %d\r\n%s%s\r\n" % (
                 subject.encode(), reply.encode(), len(head), len(head) + len(body), head, body))
-            return self.answer(subject, reply, end)
+            return self.answer(subject, end)
         except ssl.SSLCertVerificationError as error:
             self.close()
             raise Refused("%s (QUOTA_NATS_CA says whom to trust)" % error)
@@ -128,14 +129,12 @@ class Nats:
             elif word not in ("+OK", "INFO"):
                 return [word] + rest.split()
 
-    def answer(self, subject, reply, end):
+    def answer(self, subject, end):
         while True:
             words = self.line(end)
             if words[0] not in ("MSG", "HMSG"):
                 continue
             payload = self.input.read(int(words[-1]) + len(b"\r\n"))[:-2]
-            if words[1] != reply:
-                continue  # it comes too late: nobody waits for it
             if words[0] == "HMSG":
                 size = int(words[-2])
                 if payload.startswith(b"NATS/1.0 503"):

@@ -23,8 +23,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quotashare/quotashare/client"
@@ -169,6 +171,16 @@ func (s *settings) show(ctx context.Context, c *client.Client) error {
 	return c.Release(d.Hold)
 }
 
+// userOf returns the user that the first of the servers names, "" when it names none.
+func userOf(servers string) string {
+	first, _, _ := strings.Cut(servers, ",")
+	u, err := url.Parse(first)
+	if err != nil { // the client will say so
+		return ""
+	}
+	return u.User.Username()
+}
+
 // read takes the settings from the environment and the command line.
 func read(args []string) (*settings, error) {
 	env := func(name, otherwise string) string { return cmp.Or(os.Getenv(name), otherwise) }
@@ -185,7 +197,9 @@ func read(args []string) (*settings, error) {
 		patience: time.Duration(seconds) * time.Second,
 		name:     "call-" + rand.Text()[:8], when: time.Now(),
 	}
-	if s.options.User == "" {
+	if user := userOf(s.options.URL); user != "" {
+		s.options.InboxPrefix = "_INBOX_" + user // its own, which no other reads
+	} else if s.options.User == "" {
 		s.options.Token = os.Getenv("QUOTA_API_TOKEN")
 	}
 	if len(args) > 0 {
