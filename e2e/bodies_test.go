@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -171,7 +172,7 @@ func TestAnEndlessStream(t *testing.T) {
 			v := newVictim(t)
 			before := v.at(v.stream(t, 2_000, asItGoes, "")).Counts
 			had := v.memory(t) // with what any stream takes
-			const n = 100_000 // of 2 KiB
+			const n = 100_000  // of 2 KiB
 			after := v.at(v.stream(t, n, asItGoes, strings.Repeat("x", 2000))).Counts
 			if more := v.memory(t) - had; more > 64*megabyte {
 				t.Errorf("%d MiB of events took %d MiB more", n*2000/megabyte, more/megabyte)
@@ -322,4 +323,42 @@ func TestHugeMessages(t *testing.T) {
 	}
 	v.mustGoOn(t)
 	v.mustHaveRejected(t, len(rows))
+}
+
+// Bodies that come at the same time share their room: some are told to come again, who
+// asks is answered, and memory is bounded whatever the number of callers.
+func TestManyLargeBodiesAtOnce(t *testing.T) {
+	v := newVictim(t)
+	v.mustGoOn(t)
+	before, had, said := v.at(0), v.memory(t), v.stderr.String()
+	const callers, most = 64, 7 * megabyte
+	conns := make([]net.Conn, callers)
+	var sent sync.WaitGroup
+	for i := range conns {
+		conns[i] = v.dial(t)
+		sent.Go(func() {
+			fmt.Fprintf(conns[i], "POST /api/quota/events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n[%s", most+2, strings.Repeat(" ", most))
+		})
+	}
+	sent.Wait()
+	if status, text := v.call("POST", "/api/quota/decide", "application/json", `{"apiKeyId":"a","connectionId":"conn:0"}`); status != 200 {
+		t.Errorf("meanwhile a question is answered %d %s", status, text)
+	}
+	statuses := map[int]int{}
+	for _, conn := range conns {
+		io.WriteString(conn, "]")
+		answer, _ := answerOf(t, bufio.NewReader(conn), "POST")
+		statuses[answer.StatusCode]++
+	}
+	if statuses[400] == 0 || statuses[429] == 0 || statuses[400]+statuses[429] != callers {
+		t.Errorf("answered with %v, want an empty array to be refused, or no room for it", statuses)
+	}
+	if more := v.memory(t) - had; more > 400*megabyte {
+		t.Errorf("%d MiB of bodies took %d MiB", callers*most/megabyte, more/megabyte)
+	}
+	if after := v.at(0); after != before {
+		t.Errorf("the state went from %+v to %+v", before, after)
+	}
+	v.mustBeQuiet(t, said)
+	v.mustGoOn(t)
 }

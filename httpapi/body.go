@@ -182,7 +182,7 @@ func isVague(name string) bool {
 	case "text/plain", "text/json", "application/x-www-form-urlencoded", "application/octet-stream":
 		return true
 	}
-	return strings.HasSuffix(name, "+json") && !strings.HasPrefix(name, "application/cloudevents")
+	return strings.HasSuffix(name, "+json")
 }
 
 // mediaNames lists the names to use for messages to people.

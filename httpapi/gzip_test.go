@@ -126,12 +126,50 @@ func TestGzipBombs(t *testing.T) {
 	}
 }
 
-// Members without anything in them are bytes too.
+// Little goes in before it is found out, of zeros and of members without anything.
+func TestGzipIsReadNoFurther(t *testing.T) {
+	for _, c := range []struct {
+		text    string
+		most    int64
+		further int64 // bytes of gzip at most
+	}{
+		{strings.Repeat("\x00", 10<<20), 0, 32 << 10},
+		{"", 1 << 20, 1<<20 + 1},
+		{strings.Repeat("x", 1<<20), maxBody, 32 << 10},
+	} {
+		u := &unzipped{src: &endless{member: inGzip(c.text)}, most: c.most}
+		if n, err := io.Copy(io.Discard, u); err == nil || faultOf(err).status != 413 || u.in > c.further {
+			t.Errorf("%d bytes of %d of gzip, %v; want at most %d", n, u.in, err, c.further)
+		}
+	}
+}
+
 func TestGzipOfNothingIsBounded(t *testing.T) {
 	srv := serve(t, newDouble(), Config{})
-	status, a := srv.postGzip(t, "application/json", bytes.Repeat(inGzip(""), (maxBody+1<<20)/len(inGzip(""))))
-	if status != 413 || a.Error == nil || !strings.Contains(a.Error.Message, "8 MiB") {
-		t.Errorf("%d %+v, want 413", status, a.Error)
+	for _, announced := range []bool{true, false} {
+		body := io.Reader(bytes.NewReader(bytes.Repeat(inGzip(""), (maxBody+1<<20)/len(inGzip("")))))
+		if !announced {
+			body = iotest.DataErrReader(body)
+		}
+		status, a := srv.postAs(t, http.Header{"Content-Encoding": {"gzip"}}, body)
+		if status != 413 || a.Error == nil || !strings.Contains(a.Error.Message, "8 MiB") {
+			t.Errorf("%d %+v, want 413", status, a.Error)
+		}
+	}
+}
+
+// Gzip has two names, and may be in a list; of content types what is behind a semicolon
+// may be odd.
+func TestContentHeaders(t *testing.T) {
+	srv := serve(t, newDouble(), Config{})
+	lines := oneEvent + "\n" + oneEvent + "\n"
+	for _, encoding := range []string{"gzip", "X-GZip", " identity , gzip,", "GZIP"} {
+		for _, media := range []string{"application/x-ndjson", "Application/X-NDJSON ; ;", "application/jsonl;charset=\"UTF-8\"", "application/ndjson; a=1; b"} {
+			header := http.Header{"Content-Type": {media}, "Content-Encoding": {encoding}}
+			if status, a := srv.postAs(t, header, bytes.NewReader(inGzip(lines))); status != 200 || a.Accepted != 2 {
+				t.Errorf("%q, %q: %d %+v", encoding, media, status, a.Error)
+			}
+		}
 	}
 }
 

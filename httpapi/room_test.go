@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -90,6 +91,17 @@ func TestNoRoomIsSaidBeforeTheBody(t *testing.T) {
 	resp, text := srv.raw(t, fmt.Appendf(nil, "POST /api/quota/events HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", 1<<20))
 	if resp.StatusCode != 429 {
 		t.Errorf("%d %s, want 429", resp.StatusCode, text)
+	}
+}
+
+// One that is not announced ends where the room does.
+func TestBodyThatOutgrowsTheRoom(t *testing.T) {
+	srv := serve(t, newDouble(), Config{}, func(s *server) { s.api.publishing.most = 256 << 10 })
+	for size, want := range map[int]int{100 << 10: 200, 300 << 10: 429} {
+		body := iotest.DataErrReader(strings.NewReader(oneEvent + strings.Repeat(" ", size)))
+		if status, a := srv.postAs(t, http.Header{}, body); status != want {
+			t.Errorf("%d bytes: %d %+v, want %d", size, status, a.Error, want)
+		}
 	}
 }
 
