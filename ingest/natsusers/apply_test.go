@@ -119,6 +119,11 @@ func TestNodesKnowEachOther(t *testing.T) {
 		o.Cluster = server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: server.RANDOM_PORT}
 		_, err := natsusers.Apply(file, o)
 		must(t, err)
+		for _, r := range routes { // else only who is connected to connects, a second later
+			if r.User.Username() != "routes" || !strings.Contains(read(t, file), r.User.String()[len("routes:"):]) {
+				t.Errorf("the route is %s", r)
+			}
+		}
 		s, _ := run(t, o)
 		return s
 	}
