@@ -61,7 +61,6 @@ def post(path, document, within):
         why = "%d: %s" % (error.code, message(error.read()))
         if error.code == 429 or error.code >= 500:
             raise Again(why, error.headers.get("Retry-After"))
-        # The answer to an array of which nothing was taken has its results, too.
         raise Refused(why)
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise Again("no answer: %s" % error)  # none in time, no connection, half of one
