@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/quotashare/quotashare/questions"
@@ -172,6 +173,20 @@ func TestWaitingIsBeside(t *testing.T) {
 		if data := r.next(waiter); !strings.Contains(data, `"seq":6`) || strings.Contains(data, "degraded") {
 			t.Errorf("got %s", data)
 		}
+	}
+	r.must(r.server.Stop(t.Context()))
+	registry := prometheus.NewRegistry()
+	for _, one := range r.server.Latencies() {
+		r.must(registry.Register(one))
+	}
+	families, err := registry.Gather()
+	r.must(err)
+	took := map[string]uint64{}
+	for _, m := range families[0].GetMetric() {
+		took[m.GetLabel()[0].GetValue()] = m.GetHistogram().GetSampleCount()
+	}
+	if took["no"] != 1 || took["yes"] != 2 {
+		t.Errorf("latencies by whether it waited: %v", took)
 	}
 }
 

@@ -178,13 +178,13 @@ func TestCaughtUpAndLag(t *testing.T) {
 			t.Error("caught up with 5 messages pending")
 		default:
 		}
-		if behind, _ := l.Lag(start + 700); behind != 700 {
-			t.Errorf("5 pending: %d ms behind, want 700", behind)
+		if behind, _ := l.Lag(start + 700); behind != 700 || l.Behind() != 5 {
+			t.Errorf("5 pending: %d ms and %d messages behind, want 700", behind, l.Behind())
 		}
 		in <- one(2, 0)
 		<-l.CaughtUp()
-		if behind, _ := l.Lag(start + 700); behind != 0 {
-			t.Errorf("level, and the last message is old: %d ms behind, want 0", behind)
+		if behind, _ := l.Lag(start + 700); behind != 0 || l.Behind() != 0 {
+			t.Errorf("level, and the last message is old: %d ms and %d messages behind, want 0", behind, l.Behind())
 		}
 		now := l.Clock()
 		if behind, silent := l.Lag(now); behind != 0 || silent != 0 {
@@ -196,8 +196,8 @@ func TestCaughtUpAndLag(t *testing.T) {
 		}
 		in <- projector.Messages{Pending: 3} // a new connection
 		synctest.Wait()
-		if behind, _ := l.Lag(start + 700); behind != 700 {
-			t.Errorf("3 pending after a new connection: %d ms behind, want 700", behind)
+		if behind, _ := l.Lag(start + 700); behind != 700 || l.Behind() != 3 {
+			t.Errorf("3 pending after a new connection: %d ms and %d messages behind, want 700", behind, l.Behind())
 		}
 		in <- projector.Messages{} // a heartbeat
 		synctest.Wait()
@@ -219,8 +219,8 @@ func TestClocksThatAreOff(t *testing.T) {
 			must(t, l.Wait(t.Context(), 1))
 			in <- projector.Messages{Pending: 3}
 			synctest.Wait()
-			if behind, _ := l.Lag(l.Clock() + 700); behind != 700 {
-				t.Errorf("a clock %d ms off: %d ms behind, want 700", off, behind)
+			if behind, _ := l.Lag(l.Clock() + 700); behind != 700 || l.Ahead() != off {
+				t.Errorf("a clock %d ms off: %d ms behind, want 700, and off by %d", off, behind, l.Ahead())
 			}
 		})
 		must(t, err)

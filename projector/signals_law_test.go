@@ -108,6 +108,21 @@ func (l *usageLaw) allSignals() {
 	if len(all) != len(l.s.Meters()) || !slices.IsSortedFunc(all, ids) {
 		l.Fatalf("signals of all: %+v", all)
 	}
+	for i, g := range all { // those of some are the same
+		if i > 0 && g.ConnectionID == all[i-1].ConnectionID {
+			continue
+		}
+		some, others := l.s.SignalsOf([]string{"nobody's", g.ConnectionID}, l.clock)
+		n := 0
+		for _, h := range all {
+			if h.ConnectionID == g.ConnectionID {
+				n++
+			}
+		}
+		if d := cmp.Diff(all[i:i+n], some); d != "" || others != speaking(all)-1 {
+			l.Fatalf("signals of %s, and %d others: %s", g.ConnectionID, others, d)
+		}
+	}
 	for _, g := range l.u.Signals {
 		at := slices.IndexFunc(all, func(h view.Signal) bool {
 			return h.ConnectionID == g.ConnectionID && h.Window == g.Window && h.Scope == g.Scope
@@ -122,4 +137,14 @@ func (l *usageLaw) allSignals() {
 			l.Fatalf("%+v among all, %+v of the pool", h, g)
 		}
 	}
+}
+
+// speaking is of how many connections a list is.
+func speaking(list []view.Signal) (n int) {
+	for i := range list {
+		if i == 0 || list[i].ConnectionID != list[i-1].ConnectionID {
+			n++
+		}
+	}
+	return n
 }
