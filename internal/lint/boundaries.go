@@ -26,6 +26,7 @@ var Boundaries = []Boundary{
 	{"usage", words("quota", "wire", "questions", "plans"), "usage is shown from numbers that others worked out"},
 	{"explanation", words("quota", "wire", "plans", "questions", "usage"), "what an answer came from is shown, and others found it out"},
 	{"whatif", words("quota", "wire", "plans"), "what would have been is shown, and others found it out"},
+	{"fairshare/guarantee", words("quota"), "a rule is a function of numbers"},
 	{"fairshare", words("quota", "windows", "plans", "questions"), "a judgement is a function of documents, counters and an instant"},
 	{"routing", words("quota", "plans"), "whose turn it is follows from weights, credits and an instant; who may go at all, others judge"},
 	{"projector", words("quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation", "routing"), "the fold knows the rules, and of the outside only Source and Store"},
