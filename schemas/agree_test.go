@@ -29,7 +29,9 @@ func parsed(t testing.TB, doc string) (v any) {
 
 // odd are values that some field may have and others may not.
 var odd = []any{
-	nil, true, false, "", "x", "*", "a\x01b", "1", "-1", "5h", "rate", "usd", "hard", "quota.release", "1.0", "1786699815250", "1786699815250.0",
+	nil, true, false, "", "x", "*", "a\x01b", "1", "-1", "quota.release", "1.0", "hourly", "5h", "daily", "weekly", "monthly", "rate", "requests", "tokens", "usd", "percent",
+	"hard", "soft", "burst", "enforce", "observe", "off", "threshold", "guarantee", "open", "closed", "stored", "environment", "default",
+	"1786699815250", "1786699815250.0",
 	"2026-01-02T03:04:05.5+02:00", "2026-01-02", "2026-01-02T03:04:05", "2026-02-30T03:04:05Z", "1999-12-31T23:59:59Z", "2026-01-02t03:04:05z", "qtSd/p/kimi/m", "qtSd/%41/kimi/m", "qtSd/p.q/kimi/m",
 	"1" + strings.Repeat("0", 64), "0." + strings.Repeat("0", 63), strings.Repeat("y", 121), strings.Repeat("y", 256), strings.Repeat("y", 257), strings.Repeat("é", 129), strings.Repeat("y", 1001), strings.Repeat("y", 2049), strings.Repeat("y", 8193),
 	num("-1"), num("0"), num("-0"), num("1"), num("1.0"), num("1e2"), num("99"), num("100"), num("101"), num("400"), num("401"), num("599"), num("600"), num("1000"), num("1001"), num("3650"), num("3651"),

@@ -5,11 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/schemas/schematest"
 )
 
 // lists are those that have a bound: a document with % for the items, an item with #
-// for its number, and how many there may be.
+// for its number, or <u> and <w> for a unit and a window, and how many there may be.
 var lists = []struct {
 	message, doc, item string
 	least, most        int
@@ -30,6 +31,8 @@ var lists = []struct {
 	{"pool", `{"id":"a","name":"A","provider":"kimi","connections":[%]}`, `{"connectionId":"c#"}`, 1, 10_000},
 	{"pool", `{"id":"a","name":"A","provider":"kimi","connectionIds":[%]}`, `"c#"`, 1, 10_000},
 	{"pool", `{"id":"a","name":"A","provider":"kimi","connectionId":"c","allocations":[%]}`, `{"apiKeyId":"k#","weight":1}`, 0, 10_000},
+	{"pool", `{"id":"a","name":"A","provider":"kimi","connectionId":"c","allocations":[{"apiKeyId":"k","weight":1,"caps":[%]}]}`, `{"unit":"<u>","window":"<w>","value":1}`, 0, 20},
+	{"plan", `{"connectionId":"c","dimensions":[%]}`, `{"unit":"<u>","window":"<w>","limit":1}`, 0, 20},
 	{"pool", `{"id":"a","name":"A","provider":"kimi","connectionId":"c","modelCaps":[%]}`, `{"apiKeyId":"k","model":"m#","capUnit":"usd","capValue":1}`, 0, 10_000},
 }
 
@@ -37,7 +40,8 @@ var lists = []struct {
 func documentOf(doc, item string, n int) []byte {
 	items := make([]string, n)
 	for i := range items {
-		items[i] = strings.ReplaceAll(item, "#", fmt.Sprint(i))
+		unit, window := quota.Unit(i%quota.NumUnits), quota.Window(i/quota.NumUnits%quota.NumWindows)
+		items[i] = strings.NewReplacer("#", fmt.Sprint(i), "<u>", unit.String(), "<w>", window.String()).Replace(item)
 	}
 	return []byte(strings.Replace(doc, "%", strings.Join(items, ","), 1))
 }
