@@ -5,12 +5,14 @@ import (
 	"context"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -99,33 +101,33 @@ func (c *composed) must(err error) {
 	}
 }
 
-// choose finds a free port for every one that is named in the file. All are taken
-// before any is given back, so that no two are the same.
+// choose finds a place for every address that is named in the file.
 func (c *composed) choose() {
-	var held []net.Listener
 	for name, s := range c.services {
 		for _, port := range []string{"4222", "6222", "8480"} {
-			if !s.ours() || s.Profiles != nil {
-				continue
+			if s.ours() && s.Profiles == nil {
+				c.host[name+":"+port] = c.free()
 			}
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			c.must(err)
-			held = append(held, l)
-			c.host[name+":"+port] = l.Addr().String()
 		}
-	}
-	for _, l := range held {
-		c.must(l.Close())
 	}
 }
 
-// free is an address that nobody has.
+// free is an address that nobody has. Its port is below those that the system gives to
+// who does not choose, as are the many of other tests: until a program listens there it
+// is nobody's.
 func (c *composed) free() string {
 	c.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	c.must(err)
-	c.must(l.Close())
-	return l.Addr().String()
+	for {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(20_000+rand.IntN(10_000)))
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			continue // somebody has it
+		}
+		c.must(l.Close())
+		if !slices.Contains(slices.Collect(maps.Values(c.host)), addr) {
+			return addr
+		}
+	}
 }
 
 // here writes a value of the file as it is on this machine, for one service. What listens
