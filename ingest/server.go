@@ -49,6 +49,9 @@ func Start(o Options) (*Server, error) {
 	if err := o.free(); err != nil {
 		return nil, err
 	}
+	if err := o.joins(); err != nil {
+		return nil, err
+	}
 	lock, err := lockDir(o.Dir)
 	if err != nil {
 		return nil, err
