@@ -46,7 +46,7 @@ var table = map[Role]rights{
 			"quota.rejected.>", "quota.decisions.>", "quotashare.peer.hold",
 			"$JS.API.INFO",
 			"$JS.API.STREAM.UPDATE.QUOTA", // takes the age limit away that earlier versions set
-			"$JS.API.STREAM.MSG.GET.QUOTA", "$JS.API.STREAM.PURGE.QUOTA",
+			"$JS.API.STREAM.PURGE.QUOTA",
 			"$JS.API.STREAM.INFO.QUOTA_REJECTED", "$JS.API.STREAM.MSG.GET.QUOTA_REJECTED", "$JS.API.STREAM.PURGE.QUOTA_REJECTED",
 			"$JS.API.STREAM.CREATE.OBJ_QUOTA_SNAPSHOTS", "$JS.API.STREAM.PURGE.OBJ_QUOTA_SNAPSHOTS", "$O.QUOTA_SNAPSHOTS.>",
 			"$JS.API.STREAM.INFO.KV_QUOTA_LEASES", "$JS.API.STREAM.CREATE.KV_QUOTA_LEASES",
@@ -68,10 +68,12 @@ var publications = []string{"quota.consumption", "quota.saturation", "quota.adju
 
 var questions = []string{"quota.decide", "quota.route"}
 
-// reading is what the log, what was decided, and the snapshots in the broker are read with. A consumer is found by its name alone, which is random and which nobody
-// who reads may list: so nobody takes from another's, or deletes it.
+// reading is what the log, what was decided, and the snapshots in the broker are read
+// with. A consumer is found by its name alone, which is random and which nobody who reads
+// may list: so nobody takes from another's, or deletes it.
 var reading = []string{
 	"$JS.API.STREAM.INFO.QUOTA",
+	"$JS.API.STREAM.MSG.GET.QUOTA", // asks the leader of several copies, which a reader of one that lags has to
 	"$JS.API.CONSUMER.CREATE.QUOTA.>", "$JS.API.CONSUMER.DELETE.QUOTA.*", "$JS.API.CONSUMER.MSG.NEXT.QUOTA.*",
 	"$JS.API.STREAM.INFO.QUOTA_DECISIONS",
 	"$JS.API.CONSUMER.CREATE.QUOTA_DECISIONS.>", "$JS.API.CONSUMER.DELETE.QUOTA_DECISIONS.*", "$JS.API.CONSUMER.MSG.NEXT.QUOTA_DECISIONS.*",
