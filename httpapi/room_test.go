@@ -191,6 +191,21 @@ func TestLineWithoutRoom(t *testing.T) {
 	}
 }
 
+// The room of a long line is another stream's when the line is done.
+func TestRoomOfALineIsGivenBack(t *testing.T) {
+	srv := serve(t, newDouble(), Config{}, func(s *server) {
+		s.api.publishing.most, s.api.atOnce = 2*bodyRoom+minBuffer, 0
+	})
+	for i := range 2 {
+		u := srv.upload(t)
+		u.send(fmt.Sprintf(`{"id":"long","apiKeyId":"k","connectionId":"c","x":"%s"}`+"\n", strings.Repeat("x", minBuffer)))
+		u.until(fmt.Sprintf(`{"id":"long","seq":%d}`, 2*i+1))
+		u.send(fmt.Sprintf(goodLine, 1))
+		u.until(fmt.Sprintf(`{"id":"e1","seq":%d}`, 2*i+2))
+		defer u.conn.Close()
+	}
+}
+
 func TestTooManyStreams(t *testing.T) {
 	srv := serve(t, newDouble(), Config{}, func(s *server) { s.api.streams.most, s.api.atOnce = 2, 0 })
 	var open []*upload
