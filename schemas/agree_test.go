@@ -33,7 +33,7 @@ var odd = []any{
 	"hard", "soft", "burst", "enforce", "observe", "off", "threshold", "guarantee", "open", "closed", "stored", "environment", "default",
 	"1786699815250", "1786699815250.0",
 	"2026-01-02T03:04:05.5+02:00", "2026-01-02", "2026-01-02T03:04:05", "2026-02-30T03:04:05Z", "1999-12-31T23:59:59Z", "2026-01-02t03:04:05z", "qtSd/p/kimi/m", "qtSd/%41/kimi/m", "qtSd/p.q/kimi/m",
-	"1" + strings.Repeat("0", 64), "0." + strings.Repeat("0", 63), strings.Repeat("y", 121), strings.Repeat("y", 256), strings.Repeat("y", 257), strings.Repeat("é", 129), strings.Repeat("y", 1001), strings.Repeat("y", 2049), strings.Repeat("y", 8193),
+	"1" + strings.Repeat("0", 64), "0." + strings.Repeat("0", 63), strings.Repeat("y", 120), strings.Repeat("y", 121), strings.Repeat("y", 1000), strings.Repeat("y", 2048), strings.Repeat("y", 8192), strings.Repeat("y", 256), strings.Repeat("y", 257), strings.Repeat("é", 129), strings.Repeat("y", 1001), strings.Repeat("y", 2049), strings.Repeat("y", 8193),
 	num("-1"), num("0"), num("-0"), num("1"), num("1.0"), num("1e2"), num("99"), num("100"), num("101"), num("400"), num("401"), num("599"), num("600"), num("1000"), num("1001"), num("3650"), num("3651"),
 	num("1000000"), num("1000001"), num("1000000.0000000001"), num("3600000"), num("3600001"), num("86400000"), num("86400001"), num("946684799999"), num("946684800000"), num("1786699815250"), num("1786699815250.5"),
 	num("253402300799999"), num("253402300800000"), num("1e12"), num("1000000000000.0001"), num("2e12"), num("9007199254740992"), num("9007199254740993"), num("1e31"), num("0e31"), num("1e-31"),
