@@ -89,15 +89,26 @@ func natsOptions(o Options) (opts *server.Options, own []nats.Option, err error)
 			return nil, nil, err
 		}
 	}
-	own = o.own()
-	if o.Users != "" {
-		user, err := natsusers.Apply(o.Users, opts)
-		if err != nil {
-			return nil, nil, err
-		}
-		own = append(own, user.Options()...)
+	user, err := o.users(opts)
+	return opts, append(o.own(), user...), err
+}
+
+// users gives the server its users, and says which of them the process is. One that reads
+// a copy looks for the log wherever it is.
+func (o *Options) users(opts *server.Options) ([]nats.Option, error) {
+	file := o.Users
+	apply := natsusers.Apply
+	switch err := natsusers.CheckDir(o.Dir, false); {
+	case file != "":
+	case err == nil:
+		return nil, nil
+	case !o.Alone:
+		return nil, err
+	default:
+		apply = natsusers.ApplyIsolated
 	}
-	return opts, own, nil
+	user, err := apply(file, opts)
+	return user.Options(), err
 }
 
 // into says it to the server.

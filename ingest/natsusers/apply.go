@@ -29,6 +29,20 @@ func Apply(file string, o *server.Options) (own Login, err error) {
 	if err != nil {
 		return own, err
 	}
+	return apply(file, from, o)
+}
+
+// ApplyIsolated is Apply for a log that is in an account of its own, for which there is no
+// configuration at hand: a copy of it, which nobody but this process connects to.
+func ApplyIsolated(_ string, o *server.Options) (own Login, err error) {
+	from := new(server.Options)
+	if err := from.ProcessConfigString("accounts { " + logAccount + " { jetstream: enabled } }"); err != nil {
+		return own, err
+	}
+	return apply("", from, o)
+}
+
+func apply(file string, from, o *server.Options) (own Login, err error) {
 	c := usersOf(from)
 	if err := CheckDir(o.StoreDir, c.isolated); err != nil {
 		return own, fmt.Errorf("nats config %s: %w", file, err)
