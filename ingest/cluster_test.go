@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -182,5 +184,36 @@ func TestAddressesOfNodes(t *testing.T) {
 	o.Cluster.Addr = "here"
 	if _, err := Start(o); err == nil {
 		t.Error("no address is one")
+	}
+}
+
+// TestTheNodesPortIsNotForEverybody who reaches it.
+func TestTheNodesPortIsNotForEverybody(t *testing.T) {
+	dir := t.TempDir()
+	peers, _ := signed(t)
+	write := func(text string) string {
+		file := filepath.Join(dir, "nats.conf")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	const user = `authorization { users = [{user: admin, password: a}] }`
+	for name, tt := range map[string]struct {
+		users string
+		tls   *tls.Config
+		at    string
+		open  bool
+	}{
+		"users, and no password of the nodes": {user, nil, "0.0.0.0:-1", true},
+		"any name":                            {user, nil, "quota.example:-1", true},
+		"a password":                          {user + "\n" + `cluster { authorization { user: r, password: r } }`, nil, "0.0.0.0:-1", false},
+		"certificates":                        {user, peers, "0.0.0.0:-1", false},
+		"this machine alone":                  {user, nil, "[::1]:-1", false},
+	} {
+		o := Options{Dir: t.TempDir(), Addr: "127.0.0.1:-1", Users: write(tt.users), Cluster: &Cluster{Name: "q", Addr: tt.at, Routes: []string{"nats://127.0.0.1:1"}, TLS: tt.tls}}
+		if _, _, err := natsOptions(o); errors.Is(err, ErrOpenCluster) != tt.open || err != nil && !tt.open {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

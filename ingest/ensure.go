@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -87,10 +88,11 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.St
 // upgrade brings a stream to what is wanted, as far as it is ours to change.
 func upgrade(ctx context.Context, js jetstream.JetStream, want, have jetstream.StreamConfig) ([]Difference, error) {
 	diff := compare(want, have)
-	mark, marked := have.Metadata[settingsMark]
-	next, ours := have, mark == fingerprint(have) || !marked && len(diff) == 0
+	mark := have.Metadata[settingsMark]
+	next, ours := have, mark == fingerprint(have) || !strings.HasPrefix(mark, marked) && len(diff) == 0
 	if ours {
 		next = want
+		next.Placement, next.Compression = have.Placement, have.Compression
 		next.Metadata = maps.Clone(have.Metadata)
 		if next.Metadata == nil {
 			next.Metadata = map[string]string{}
@@ -121,8 +123,8 @@ type setting struct{ field, value string }
 
 // settings are those of a stream, as the broker stores them. Subjects are compared as
 // sets; more of them than ours is a difference too, since what arrives there is rejected
-// as unknown. Replicas are not among them: how many there are is the business of whoever
-// runs the cluster.
+// as unknown. Replicas, where they are and how they are packed is not among them: that is
+// the business of whoever runs the cluster.
 func settings(c *jetstream.StreamConfig) []setting {
 	var all []setting
 	add := func(field string, value any) { all = append(all, setting{field, fmt.Sprint(value)}) }
@@ -140,13 +142,37 @@ func settings(c *jetstream.StreamConfig) []setting {
 	add("no acknowledgements", c.NoAck)
 	add("duplicate window", c.Duplicates)
 	add("deny purge", c.DenyPurge)
+	add("deny delete", c.DenyDelete)
 	add("sealed", c.Sealed)
 	add("max message size", unlimited(int64(c.MaxMsgSize)))
-	add("subject transform", c.SubjectTransform != nil)
+	add("max consumers", unlimited(int64(c.MaxConsumers)))
+	add("consumer limits", c.ConsumerLimits)
+	add("subject transform", said(c.SubjectTransform))
+	add("republish", said(c.RePublish))
 	add("mirror", c.Mirror != nil)
 	add("sources", len(c.Sources))
+	add("direct get", c.AllowDirect)
+	add("mirror direct get", c.MirrorDirect)
+	add("atomic publish", c.AllowAtomicPublish)
+	add("batch publish", c.AllowBatchPublish)
+	add("message counters", c.AllowMsgCounter)
+	add("message schedules", c.AllowMsgSchedules)
+	add("delete marker ttl", c.SubjectDeleteMarkerTTL)
+	add("persist mode", c.PersistMode)
 	return all
 }
+
+// said is what a pointer leads to, or that it leads nowhere.
+func said[T any](p *T) any {
+	if p == nil {
+		return "none"
+	}
+	return *p
+}
+
+// marked is what begins every mark. One of other settings than these begins otherwise and
+// says nothing any more: then what the stream has decides.
+const marked = "2:"
 
 // fingerprint is a short name of the settings.
 func fingerprint(c jetstream.StreamConfig) string {
@@ -154,7 +180,13 @@ func fingerprint(c jetstream.StreamConfig) string {
 	for _, s := range settings(&c) {
 		fmt.Fprintf(h, "%s=%s\n", s.field, s.value)
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	return marked + hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// costs are what other settings than ours cost the log.
+var costs = map[string]string{
+	"max age":    CostOfMaxAge,
+	"direct get": "a copy that lags may be read, and looks like a log that was rolled back",
 }
 
 // compare names the settings that differ.
@@ -166,8 +198,8 @@ func compare(want, have jetstream.StreamConfig) []Difference {
 			continue
 		}
 		d := Difference{Stream: want.Name, Field: h.field, Want: ours[i].value, Have: h.value}
-		if want.Name == events.Stream && h.field == "max age" {
-			d.Cost = CostOfMaxAge
+		if want.Name == events.Stream {
+			d.Cost = costs[h.field]
 		}
 		all = append(all, d)
 	}

@@ -90,7 +90,24 @@ func natsOptions(o Options) (opts *server.Options, own []nats.Option, err error)
 		}
 	}
 	user, err := o.users(opts)
+	if err == nil && o.Cluster != nil {
+		err = guarded(opts)
+	}
 	return opts, append(o.own(), user...), err
+}
+
+// ErrOpenCluster says that whoever reaches the port of the nodes could be one, and would
+// have the log.
+var ErrOpenCluster = errors.New("other machines can reach it, and nodes have neither a password nor certificates")
+
+// guarded reports a port of nodes that anybody could use.
+func guarded(opts *server.Options) error {
+	c := &opts.Cluster
+	ip := net.ParseIP(c.Host)
+	if c.Password != "" || c.TLSConfig != nil || c.Host == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("cluster address %s: %w: make the users with quotashare nats-config, which gives the nodes a password", net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), ErrOpenCluster)
 }
 
 // users gives the server its users, and says which of them the process is. One that reads

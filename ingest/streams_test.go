@@ -297,6 +297,33 @@ func TestWhatWeSetIsUpgraded(t *testing.T) {
 		t.Errorf("what others say of it is gone: %v", got.Metadata)
 	}
 
+	for field, change := range map[string]func(c *jetstream.StreamConfig){
+		"direct get":     func(c *jetstream.StreamConfig) { c.AllowDirect = true },
+		"atomic publish": func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = true },
+		"republish": func(c *jetstream.StreamConfig) {
+			c.RePublish = &jetstream.RePublish{Source: ">", Destination: "copy.>"}
+		},
+		"consumer limits": func(c *jetstream.StreamConfig) { c.ConsumerLimits.MaxAckPending = 9 },
+	} {
+		ours := rejected()
+		theirs := ours
+		change(&theirs)
+		update(theirs)
+		got, err := EnsureStreams(ctx, js, Configs(400, 1))
+		if err != nil || len(got) != 2 || got[1].Field != field && got[0].Field != field || got[0].Upgraded || got[1].Upgraded {
+			t.Errorf("%s by somebody else: %v, %v", field, got, err)
+		}
+		update(ours)
+	}
+	placed := rejected() // where it is and how it is packed is whose who runs the broker
+	placed.Compression = jetstream.S2Compression
+	update(placed)
+	ensured(400, upgraded("10320h0m0s", "2160h0m0s"))
+	ensured(14, upgraded("2160h0m0s", "10320h0m0s"))
+	if rejected().Compression != jetstream.S2Compression {
+		t.Error("it is unpacked")
+	}
+
 	unmarked := rejected() // as the first versions made it
 	delete(unmarked.Metadata, settingsMark)
 	update(unmarked)
