@@ -244,59 +244,108 @@ func TestTheLimitThatWeSetIsLifted(t *testing.T) {
 	}
 }
 
-// TestWhatWeSetIsUpgraded: by another setting of ours or a later version, as long as
-// nobody else has changed the stream.
-func TestWhatWeSetIsUpgraded(t *testing.T) {
+// upgrades is a broker whose stream of what is rejected is changed by us and by others.
+type upgrades struct {
+	*testing.T
+	js jetstream.JetStream
+}
+
+func newUpgrades(t *testing.T) *upgrades {
 	s := start(t, Options{Dir: t.TempDir()})
 	t.Cleanup(func() { stop(t, s) })
 	js, done := connect(t, s.ClientURL())
 	t.Cleanup(done)
-	ctx := deadline(t)
-	rejected := func() jetstream.StreamConfig {
-		stream, err := js.Stream(ctx, events.RejectedStream)
-		if err != nil {
-			t.Fatal(err)
+	return &upgrades{t, js}
+}
+
+func (u *upgrades) rejected() jetstream.StreamConfig {
+	u.Helper()
+	stream, err := u.js.Stream(u.Context(), events.RejectedStream)
+	if err != nil {
+		u.Fatal(err)
+	}
+	return stream.CachedInfo().Config
+}
+
+func (u *upgrades) update(c jetstream.StreamConfig) {
+	u.Helper()
+	if _, err := u.js.UpdateStream(u.Context(), c); err != nil {
+		u.Fatal(err)
+	}
+}
+
+// ensured is what is said of the streams for so many days.
+func (u *upgrades) ensured(days int, want ...Difference) {
+	u.Helper()
+	for range 2 { // the second time there is nothing left to do
+		got, err := EnsureStreams(u.Context(), u.js, Configs(days, 1))
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			u.Fatalf("%v (-want +got):\n%s", err, diff)
 		}
-		return stream.CachedInfo().Config
-	}
-	update := func(c jetstream.StreamConfig) {
-		if _, err := js.UpdateStream(ctx, c); err != nil {
-			t.Fatal(err)
+		if len(want) > 0 && want[0].Upgraded {
+			want = nil
 		}
 	}
-	ensured := func(days int, want ...Difference) {
-		t.Helper()
-		for range 2 { // the second time there is nothing left to do
-			got, err := EnsureStreams(ctx, js, Configs(days, 1))
-			if diff := cmp.Diff(want, got); diff != "" || err != nil {
-				t.Fatalf("%v (-want +got):\n%s", err, diff)
-			}
-			if len(want) > 0 && want[0].Upgraded {
-				want = nil
-			}
-		}
-	}
-	upgraded := func(want, have string) Difference {
-		return Difference{Stream: events.RejectedStream, Field: "max age", Want: want, Have: have, Upgraded: true}
-	}
-	ensured(14)
-	ensured(400, upgraded("10320h0m0s", "2160h0m0s"))
-	if got := rejected().MaxAge; got != 430*day {
+}
+
+// The age limits of 14 and 400 days, as they are said.
+const (
+	after14  = "2160h0m0s"
+	after400 = "10320h0m0s"
+)
+
+func upgraded(want, have string) Difference {
+	return Difference{Stream: events.RejectedStream, Field: "max age", Want: want, Have: have, Upgraded: true}
+}
+
+// TestWhatWeSetIsUpgraded: by another setting of ours or a later version, as long as
+// nobody else has changed the stream.
+func TestWhatWeSetIsUpgraded(t *testing.T) {
+	u := newUpgrades(t)
+	u.ensured(14)
+	u.ensured(400, upgraded(after400, after14))
+	if got := u.rejected().MaxAge; got != 430*day {
 		t.Fatalf("it is %s", got)
 	}
 
-	changed := rejected()
+	changed := u.rejected()
 	changed.MaxAge = time.Hour // by somebody else
-	update(changed)
-	ensured(14, Difference{Stream: events.RejectedStream, Field: "max age", Want: "2160h0m0s", Have: "1h0m0s"})
+	u.update(changed)
+	theirs := Difference{Stream: events.RejectedStream, Field: "max age", Want: after14, Have: "1h0m0s"}
+	u.ensured(14, theirs)
 	changed.MaxAge = 430 * day // who takes it back
 	changed.Metadata["owner"] = "us"
-	update(changed)
-	ensured(14, upgraded("2160h0m0s", "10320h0m0s"))
-	if got := rejected(); got.Metadata["owner"] != "us" {
+	u.update(changed)
+	u.ensured(14, upgraded(after14, after400))
+	if got := u.rejected(); got.Metadata["owner"] != "us" {
 		t.Errorf("what others say of it is gone: %v", got.Metadata)
 	}
 
+	placed := u.rejected() // where it is and how it is packed is whose who runs the broker
+	placed.Compression = jetstream.S2Compression
+	u.update(placed)
+	u.ensured(400, upgraded(after400, after14))
+	u.ensured(14, upgraded(after14, after400))
+	if u.rejected().Compression != jetstream.S2Compression {
+		t.Error("it is unpacked")
+	}
+
+	unmarked := u.rejected() // as the first versions made it
+	delete(unmarked.Metadata, settingsMark)
+	u.update(unmarked)
+	u.ensured(14)
+	if u.rejected().Metadata[settingsMark] == "" {
+		t.Error("one that has our settings is not known as ours")
+	}
+	unmarked.MaxAge = time.Hour
+	u.update(unmarked)
+	u.ensured(14, theirs)
+}
+
+// TestEveryChangeOfOthersIsSeen, and then nothing of the stream is ours to change.
+func TestEveryChangeOfOthersIsSeen(t *testing.T) {
+	u := newUpgrades(t)
+	u.ensured(14)
 	for field, change := range map[string]func(c *jetstream.StreamConfig){
 		"direct get":     func(c *jetstream.StreamConfig) { c.AllowDirect = true },
 		"atomic publish": func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = true },
@@ -305,35 +354,16 @@ func TestWhatWeSetIsUpgraded(t *testing.T) {
 		},
 		"consumer limits": func(c *jetstream.StreamConfig) { c.ConsumerLimits.MaxAckPending = 9 },
 	} {
-		ours := rejected()
+		ours := u.rejected()
 		theirs := ours
 		change(&theirs)
-		update(theirs)
-		got, err := EnsureStreams(ctx, js, Configs(400, 1))
+		u.update(theirs)
+		got, err := EnsureStreams(t.Context(), u.js, Configs(400, 1))
 		if err != nil || len(got) != 2 || got[1].Field != field && got[0].Field != field || got[0].Upgraded || got[1].Upgraded {
 			t.Errorf("%s by somebody else: %v, %v", field, got, err)
 		}
-		update(ours)
+		u.update(ours)
 	}
-	placed := rejected() // where it is and how it is packed is whose who runs the broker
-	placed.Compression = jetstream.S2Compression
-	update(placed)
-	ensured(400, upgraded("10320h0m0s", "2160h0m0s"))
-	ensured(14, upgraded("2160h0m0s", "10320h0m0s"))
-	if rejected().Compression != jetstream.S2Compression {
-		t.Error("it is unpacked")
-	}
-
-	unmarked := rejected() // as the first versions made it
-	delete(unmarked.Metadata, settingsMark)
-	update(unmarked)
-	ensured(14)
-	if rejected().Metadata[settingsMark] == "" {
-		t.Error("one that has our settings is not known as ours")
-	}
-	unmarked.MaxAge = time.Hour
-	update(unmarked)
-	ensured(14, Difference{Stream: events.RejectedStream, Field: "max age", Want: "2160h0m0s", Have: "1h0m0s"})
 }
 
 // TestWhatCannotBeUpgradedIsSaid: copies, of a server that is alone.

@@ -35,13 +35,18 @@ type process struct {
 
 // logged is a log that may be read while it is written.
 type logged struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	more chan struct{} // there is a line more, since somebody looked
 }
 
 func (l *logged) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	select {
+	case l.more <- struct{}{}:
+	default:
+	}
 	return l.buf.Write(p)
 }
 
@@ -55,7 +60,7 @@ func (l *logged) String() string {
 func begin(t *testing.T, parts Parts, cfg config.Config) (*process, chan Listening) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	p := &process{log: &logged{}, stop: stop, done: make(chan error, 1)}
+	p := &process{log: &logged{more: make(chan struct{}, 1)}, stop: stop, done: make(chan error, 1)}
 	started := make(chan Listening, 1)
 	go func() {
 		p.done <- Run(ctx, parts, cfg, program.Logger(p.log, slog.LevelInfo), func(l Listening) { started <- l })
@@ -195,7 +200,7 @@ func TestAnExternalLogIsWaitedFor(t *testing.T) {
 			t.Fatalf("it began at %+v", l)
 		case err := <-p.done:
 			t.Fatalf("it ended: %v", err)
-		default:
+		case <-p.log.more:
 		}
 	}
 	if status, body := ask(t, "GET", "http://"+cfg.HTTPAddr+"/healthz", ""); status != 200 || body != "ok\n" {
