@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"log/slog"
+	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -236,5 +238,23 @@ func TestANodeOfACluster(t *testing.T) {
 				t.Errorf("it says\n%s\nwant\n%s", have, test.want)
 			}
 		})
+	}
+}
+
+// TestThePageHasEveryVariable of the engine, as the help has it.
+func TestThePageHasEveryVariable(t *testing.T) {
+	page, err := os.ReadFile("../docs/DEPLOYMENT.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f := range reflect.TypeFor[Text]().Fields() {
+		flag := f.Tag.Get("name")
+		if flag == "" {
+			flag = kebab(f.Name)
+		}
+		help := strings.TrimSuffix(f.Tag.Get("help"), ".")
+		if row := "| `" + Variable(flag) + "` | `--" + flag + "` | " + help; !strings.Contains(strings.ToLower(string(page)), strings.ToLower(row)) {
+			t.Errorf("the page has no %s", row)
+		}
 	}
 }
