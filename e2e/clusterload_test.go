@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,53 +18,6 @@ import (
 
 	sdk "github.com/quotashare/quotashare/client"
 )
-
-// pulse notes how often something happens, and the longest time in which it did not.
-type pulse struct {
-	mu      sync.Mutex
-	n       int
-	last    time.Time
-	longest time.Duration
-	bell    chan struct{} // one for each, as far as anybody takes them
-}
-
-func newPulse() *pulse { return &pulse{last: time.Now(), bell: make(chan struct{})} }
-
-func (p *pulse) beat(n int) {
-	p.mu.Lock()
-	p.n += n
-	p.longest = max(p.longest, time.Since(p.last))
-	p.last = time.Now()
-	p.mu.Unlock()
-	select {
-	case p.bell <- struct{}{}:
-	default:
-	}
-}
-
-// await returns after n further beats, and says how long the first one took.
-func (p *pulse) await(t *testing.T, n int) (first time.Duration) {
-	t.Helper()
-	began := time.Now()
-	over := time.After(upWithin)
-	for i := range n {
-		select {
-		case <-p.bell:
-		case <-over:
-			t.Fatal("nothing goes on any more")
-		}
-		if i == 0 {
-			first = time.Since(began)
-		}
-	}
-	return first
-}
-
-func (p *pulse) String() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return fmt.Sprintf("%d, longest gap %.2f s", p.n, p.longest.Seconds())
-}
 
 // clusterLoad is gateways of all kinds at a topology.
 type clusterLoad struct {
@@ -74,47 +28,39 @@ type clusterLoad struct {
 	all  sync.WaitGroup
 
 	// Events acknowledged by front doors, which have them on disk or in the log, and by
-	// the log; questions answered, and those that reserve.
-	doors, log, answers, holds *pulse
+	// the log; those of front doors that are on disk alone; answers that hold nothing.
+	doors, log, spooled, noHold *pulse
+	ways                        []*answers // each way to ask by itself, so that none hides another one
 
-	used chan usage // of requests that reserved, on its way to who publishes it
+	used       chan usage  // of requests that reserved, on its way to who publishes it
+	leaderless atomic.Bool // the log surely has no leader, so that who reserves has to say so
 
 	mu       sync.Mutex
 	consumed map[string][2]int64 // requests and tokens by key, of what was acknowledged
-	spooled  int
-	again    int            // times that something was sent again
-	degraded map[string]int // answers by what they lack
+	again    int                 // times that something was sent again
+	degraded map[string]int      // answers by what they lack
 }
 
 func startClusterLoad(x *topology) *clusterLoad {
 	l := &clusterLoad{
-		t: x.t, x: x, used: make(chan usage, 100_000), consumed: map[string][2]int64{}, degraded: map[string]int{},
-		doors: newPulse(), log: newPulse(), answers: newPulse(), holds: newPulse(),
+		t: x.t, x: x, used: make(chan usage, 100_000), consumed: map[string][2]int64{}, degraded: map[string]int{}, ways: newWays(),
+		doors: newPulse("events by front doors", doorsWithin), log: newPulse("events by the log", logWithin),
+		spooled: newPulse("events kept by front doors", gone), noHold: newPulse("answers without a hold", gone),
 	}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	x.t.Cleanup(func() { l.stop(); l.all.Wait() })
 	for i := range 4 {
 		l.all.Go(func() { l.callDoors(i) })
 	}
-	settler := x.connect()
+	settler := x.connect("gateway")
 	l.all.Go(func() { l.settle(settler) })
 	for i := range 2 {
-		nc := x.connect()
+		nc := x.connect("gateway")
 		l.all.Go(func() { l.publish(nc, fmt.Sprint("nats-", i, "-")) })
-		asker := x.connect()
-		l.all.Go(func() { l.ask(asker, fmt.Sprint("asker-", i, "-"), false) })
-		holder := x.connect()
-		l.all.Go(func() { l.ask(holder, fmt.Sprint("holder-", i, "-"), true) })
-		l.all.Go(func() { l.askOverHTTP(i) })
 	}
+	l.startAsking()
 	l.all.Go(l.useClient)
 	return l
-}
-
-// end stops the load. All that was sent is acknowledged then.
-func (l *clusterLoad) end() {
-	l.stop()
-	l.all.Wait()
 }
 
 // acked counts events that were acknowledged.
@@ -197,12 +143,14 @@ func (l *clusterLoad) post(door int, body []byte, n int) bool {
 	if err != nil || json.Unmarshal(said, &r) != nil || r.Accepted != n {
 		return false
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	kept := 0
 	for _, one := range r.Results {
 		if one.Spooled {
-			l.spooled++
+			kept++
 		}
+	}
+	if kept > 0 {
+		l.spooled.beat(kept)
 	}
 	return true
 }
@@ -233,7 +181,7 @@ func (l *clusterLoad) store(nc *nats.Conn, list []usage) bool {
 
 // useClient publishes as gateways in Go do, which keep events until the log has them.
 func (l *clusterLoad) useClient() {
-	c, err := sdk.New(sdk.Options{URL: l.x.nodes()})
+	c, err := sdk.New(sdk.Options{URL: l.x.nodes(), User: l.x.login("gateway"), CA: l.x.ca()})
 	if err != nil {
 		l.t.Error(err)
 		return
@@ -263,73 +211,5 @@ func (l *clusterLoad) useClient() {
 			return
 		}
 		l.acked(list, l.log)
-	}
-}
-
-// settle publishes what requests used that reserved. They do not wait for it.
-func (l *clusterLoad) settle(nc *nats.Conn) {
-	for {
-		select {
-		case use := <-l.used:
-			if !l.store(nc, []usage{use}) {
-				return
-			}
-		case <-l.ctx.Done():
-			return // the leases of the others end
-		}
-	}
-}
-
-// ask asks over NATS. What reserves is settled with what it used.
-func (l *clusterLoad) ask(nc *nats.Conn, prefix string, reserve bool) {
-	d := rand.New(rand.NewPCG(uint64(prefix[0]), uint64(prefix[len(prefix)-2])))
-	for k := 0; l.ctx.Err() == nil; k++ {
-		use := traffic(d, fmt.Sprint(prefix, k, "-"), 1)[0]
-		use.RequestID = use.ID
-		q := object{"apiKeyId": use.APIKeyID, "connectionId": use.ConnectionID, "requestId": use.ID}
-		if reserve {
-			q["reserve"] = true
-		}
-		m, err := nc.Request("quota.decide", []byte(text(l.t, q)), gatewayWaits)
-		if err != nil {
-			continue // a gateway lets the call pass
-		}
-		l.answered(string(m.Data), reserve)
-		if reserve {
-			l.used <- use
-		}
-	}
-}
-
-// askOverHTTP asks the deciders by turns.
-func (l *clusterLoad) askOverHTTP(asker int) {
-	for k := asker; l.ctx.Err() == nil; k++ {
-		body := fmt.Sprintf(`{"apiKeyId":%q,"connectionId":%q}`, keyName(k%numKeys), connectionName(k%numConnections))
-		answer, err := doorClient.Post(l.x.decider(k%2+1).http+"/api/quota/decide", "application/json", strings.NewReader(body))
-		if err != nil {
-			continue
-		}
-		said, err := io.ReadAll(answer.Body)
-		answer.Body.Close()
-		if err == nil && answer.StatusCode == http.StatusOK {
-			l.answered(string(said), false)
-		}
-	}
-}
-
-func (l *clusterLoad) answered(said string, reserve bool) {
-	var r reply
-	if err := json.Unmarshal([]byte(said), &r); err != nil || r.Decision != "allow" && len(r.Degraded) == 0 {
-		l.t.Errorf("the answer is %s", said)
-	}
-	l.mu.Lock()
-	if len(r.Degraded) > 0 {
-		l.degraded[strings.Join(r.Degraded, "+")]++
-	}
-	l.mu.Unlock()
-	if reserve {
-		l.holds.beat(1)
-	} else {
-		l.answers.beat(1)
 	}
 }

@@ -15,6 +15,10 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/ingest/natsusers"
+	"github.com/quotashare/quotashare/ingest/natsusers/login"
+	"github.com/quotashare/quotashare/internal/certtest"
 )
 
 // topology is what deploy/topology/up starts: three nodes, two front doors and two
@@ -34,6 +38,7 @@ func startTopology(t *testing.T) *topology {
 	t.Helper()
 	x := &topology{t: t, dir: t.TempDir(), addrs: map[string]string{}}
 	t.Cleanup(x.killAll)
+	x.secure()
 	x.up()
 	list, err := os.ReadFile(filepath.Join(x.dir, "addresses"))
 	if err != nil {
@@ -43,15 +48,39 @@ func startTopology(t *testing.T) *topology {
 		words := strings.Fields(line)
 		x.addrs[words[0]+" "+words[1]] = words[2]
 	}
-	x.js = jetStream(t, x.connect())
+	x.js = jetStream(t, x.connect("admin"))
 	return x
 }
 
-// connect connects as clients should that have several nodes: one that stands still is
-// left for another one.
-func (x *topology) connect() *nats.Conn {
+// secure gives the log users, and the nodes a certificate.
+func (x *topology) secure() {
 	x.t.Helper()
-	nc, err := nats.Connect(x.nodes(), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond), nats.PingInterval(2*time.Second), nats.MaxPingsOutstanding(1))
+	run(x.t, "quotashare", "nats-config", "--out", filepath.Join(x.dir, "users"))
+	if err := os.Mkdir(filepath.Dir(x.ca()), 0o700); err != nil {
+		x.t.Fatal(err)
+	}
+	made := certtest.In(x.t, filepath.Dir(x.ca()), "node")
+	if err := os.Link(made.Cert, x.ca()); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// login is the file of a user, and ca the one that certificates are checked with.
+func (x *topology) login(user string) string {
+	return filepath.Join(x.dir, "users", user+natsusers.LoginSuffix)
+}
+func (x *topology) ca() string { return filepath.Join(x.dir, "tls", "ca.pem") }
+
+// connect connects a user as clients should that have several nodes: one that stands still
+// is left for another one.
+func (x *topology) connect(user string) *nats.Conn {
+	x.t.Helper()
+	opts, err := login.From(x.login(user))
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	opts = append(opts, nats.RootCAs(x.ca()), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond), nats.PingInterval(2*time.Second), nats.MaxPingsOutstanding(1))
+	nc, err := nats.Connect(x.nodes(), opts...)
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -133,7 +162,7 @@ func (x *topology) killAll() {
 func (x *topology) url(name, kind string) string {
 	scheme := "http"
 	if kind == "nats" {
-		scheme = "nats"
+		scheme = "tls"
 	}
 	return scheme + "://" + x.addrs[name+" "+kind]
 }
@@ -145,6 +174,16 @@ func (x *topology) nodes() string {
 
 func (x *topology) decider(i int) *process {
 	return &process{t: x.t, nats: x.nodes(), http: x.url(fmt.Sprint("decider-", i), "http")}
+}
+
+// lastSeq is the log's end.
+func (x *topology) lastSeq() uint64 {
+	x.t.Helper()
+	s, err := x.js.Stream(deadline(x.t), "QUOTA")
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return s.CachedInfo().State.LastSeq
 }
 
 // leader is the node that leads the log.

@@ -16,7 +16,7 @@
 //	                       more places
 //	QUOTASHARE_CLUSTER_FOR=5m
 //	                       kills the processes of a cluster for so long, and not
-//	                       for 40 s
+//	                       each kind once
 //	QUOTASHARE_E2E_SEED=n  repeats a run: every random choice follows from the
 //	                       seed, which each test that chooses prints
 //
