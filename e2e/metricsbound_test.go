@@ -77,8 +77,13 @@ func (s *stranger) knock(n int) {
 	for i := range n {
 		name := fmt.Sprint(s.mark, i)
 		for _, try := range []struct{ method, path string }{
-			{"GET", "/" + name}, {name, "/api/quota/pools"}, {"GET", "/api/quota/pools/" + name}, {"GET", "/assets/" + name},
-			{"PATCH", "/api/quota/pools/" + name}, {"GET", "/api/quota/decisions?reason=" + name}, {"GET", "/api/quota/pools/" + name + "/usage"},
+			{"GET", "/" + name},
+			{name, "/api/quota/pools"},
+			{"GET", "/api/quota/pools/" + name},
+			{"GET", "/assets/" + name},
+			{"PATCH", "/api/quota/pools/" + name},
+			{"GET", "/api/quota/decisions?reason=" + name},
+			{"GET", "/api/quota/pools/" + name + "/usage"},
 		} {
 			r, err := http.NewRequestWithContext(deadline(s.t), try.method, s.http+try.path, nil)
 			if err != nil {
