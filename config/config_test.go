@@ -75,7 +75,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
   QUOTA_STORE_DRIVER (--store-driver) is "kafka"; use embedded or nats
   QUOTA_STORE_NATS_URL (--store-nats-url) is no NATS URL; use nats://host:4222
   QUOTA_NATS_ADDR (--nats-addr) is "here"; use host:port
-  QUOTA_HTTP_ADDR (--http-addr) is "0.0.0.0:8480", which other machines can reach; set QUOTA_API_TOKEN, or listen on 127.0.0.1
+  QUOTA_HTTP_ADDR (--http-addr) is "0.0.0.0:8480", which other machines can reach; set QUOTA_API_TOKEN or QUOTA_TOKENS_FILE, or listen on 127.0.0.1
   QUOTA_SNAPSHOT_KEEP (--snapshot-keep) "0" is not within 2..1000
   QUOTA_HOLD_TTL (--hold-ttl) "2h" is not within 1ms..1h0m0s in whole milliseconds
   QUOTA_MAX_LAG (--max-lag) "-1s" is not within 1ms..1h0m0s in whole milliseconds`
@@ -223,6 +223,7 @@ func TestANodeOfACluster(t *testing.T) {
 		{"a log of somebody else's", func(t *Text) { t.StoreDriver, t.StoreNatsURL = NATS, "nats://a:4222" }, `QUOTA_CLUSTER_NAME (--cluster-name) is of the embedded server, but the driver is nats; leave it out`},
 		{"other machines", func(t *Text) { t.ClusterAddr = ":6222" }, `QUOTA_CLUSTER_ADDR (--cluster-addr) is ":6222", which other machines can reach; set QUOTA_NATS_CONFIG, or listen on 127.0.0.1`},
 		{"other machines that have a password", func(t *Text) { t.ClusterAddr, t.NatsConfig = ":6222", "f" }, ""},
+		{"clients elsewhere", func(t *Text) { t.NatsAddr = ":4222" }, `QUOTA_NATS_ADDR (--nats-addr) is ":4222", which other machines can reach; set QUOTA_NATS_CONFIG or QUOTA_API_TOKEN, or listen on 127.0.0.1`},
 		{"clients elsewhere that have users", func(t *Text) { t.NatsAddr, t.NatsConfig = ":4222", "f" }, ""},
 		{"a key alone", func(t *Text) { t.NatsKey = "k" }, `QUOTA_NATS_CERT (--nats-cert) is missing: QUOTA_NATS_KEY is set, name the file of its certificate too`},
 		{"a certificate alone", func(t *Text) { t.HTTPCert = "c" }, `QUOTA_HTTP_KEY (--http-key) is missing: QUOTA_HTTP_CERT is set, name the file of its key too`},

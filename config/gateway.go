@@ -102,7 +102,7 @@ const (
 func (g Gateway) faults() Faults {
 	var f Faults
 	f.natsURL(g.StoreNATSURL)
-	f.addr("http-addr", g.HTTPAddr, "-", "") // clients have tokens of their own
+	f.addr("http-addr", g.HTTPAddr, "-") // clients have tokens of their own
 	f.pair("http", g.HTTPTLS)
 	f.duration("decide-timeout", g.Timeout, maxTimeout)
 	if g.MaxWait != 0 {

@@ -67,8 +67,8 @@ func (c Config) Validate() error {
 func (c Config) faults() Faults {
 	var f Faults
 	f.home(c)
-	f.addr("nats-addr", c.NATSAddr, cmp.Or(c.NATSConfig, c.APIToken), "nats-config")
-	f.addr("http-addr", c.HTTPAddr, cmp.Or(c.APIToken, c.TokensFile), "api-token")
+	f.addr("nats-addr", c.NATSAddr, cmp.Or(c.NATSConfig, c.APIToken), "nats-config", "api-token")
+	f.addr("http-addr", c.HTTPAddr, cmp.Or(c.APIToken, c.TokensFile), "api-token", "tokens-file")
 	f.pair("nats", c.NATSTLS)
 	f.pair("http", c.HTTPTLS)
 	f.cluster(c)
@@ -175,17 +175,29 @@ func (f *Faults) name(flag, name string) {
 	}
 }
 
-// addr checks an address to listen on. Anything but loopback needs a secret, which the
-// other flag gives: whoever reaches the port could change quotas.
-func (f *Faults) addr(flag, addr, secret, other string) {
+// addr checks an address to listen on. Anything but loopback needs a secret, which any of
+// the other flags gives: whoever reaches the port could change quotas.
+func (f *Faults) addr(flag, addr, secret string, others ...string) {
 	host, port, err := net.SplitHostPort(addr)
 	n, portErr := strconv.Atoi(port)
 	switch {
 	case err != nil || portErr != nil || n < 0 || n > 65535:
 		f.add(flag, "is %q; use host:port", addr)
 	case secret == "" && !Loopback(host):
-		f.add(flag, "is %q, which other machines can reach; set %s, or listen on 127.0.0.1", addr, Variable(other))
+		f.add(flag, "is %q, which other machines can reach; set %s, or listen on 127.0.0.1", addr, anyOf(others))
 	}
+}
+
+// anyOf is a choice of variables, as people read it.
+func anyOf(flags []string) string {
+	var b strings.Builder
+	for i, flag := range flags {
+		if i > 0 {
+			b.WriteString(" or ")
+		}
+		b.WriteString(Variable(flag))
+	}
+	return b.String()
 }
 
 // Loopback reports whether only this machine can reach a listener on that
