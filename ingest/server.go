@@ -56,7 +56,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{log: newServerLog(o.Logger, o.Alone), lock: lock, own: own}
+	s := &Server{log: newServerLog(&o), lock: lock, own: own}
 	if s.nats, err = server.NewServer(opts); err != nil {
 		return nil, errors.Join(fmt.Errorf("nats server: %w", err), lock.Close())
 	}

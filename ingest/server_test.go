@@ -189,7 +189,7 @@ func TestTokenIsAskedFor(t *testing.T) {
 
 func TestServerLinesGoThroughSlog(t *testing.T) {
 	var out bytes.Buffer
-	log := newServerLog(slog.New(slog.NewTextHandler(&out, nil)), false)
+	log := newServerLog(&Options{Logger: slog.New(slog.NewTextHandler(&out, nil))})
 	log.Noticef("quiet %d", 1)
 	log.Warnf(" warned %d ", 2)
 	log.Errorf("wrong %d", 3)

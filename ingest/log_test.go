@@ -1,0 +1,71 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestALineIsRepeatedSeldom, whichever connection it is about, and what is left out is
+// counted; another line is said at once.
+func TestALineIsRepeatedSeldom(t *testing.T) {
+	var out bytes.Buffer
+	l := newServerLog(&Options{Name: "a", Logger: slog.New(slog.NewTextHandler(&out, nil))})
+	at := time.Unix(1_000, 0)
+	l.begun, l.now = at.Add(-young), func() time.Time { return at }
+	says := func(want int) {
+		t.Helper()
+		if n := strings.Count(out.String(), "\n"); n != want {
+			t.Fatalf("%d lines, want %d:\n%s", n, want, &out)
+		}
+	}
+	for i := range 60 {
+		l.Errorf("127.0.0.1:%d - rid:%d - Remote server has a duplicate name: %q", 40000+i, i, "a")
+	}
+	says(1)
+	l.Warnf("something else")
+	says(2)
+	at = at.Add(sayEvery)
+	l.Errorf("127.0.0.1:50000 - rid:61 - Remote server has a duplicate name: %q", "a")
+	says(3)
+	if !strings.Contains(out.String(), "count=60") {
+		t.Errorf("nothing was counted:\n%s", &out)
+	}
+	at = at.Add(3 * sayEvery)
+	l.Warnf("the next one")
+	if len(l.said) != 1 {
+		t.Errorf("%d lines are kept for ever", len(l.said))
+	}
+	select {
+	case err := <-l.fatal:
+		t.Errorf("a server that ran before ends: %v", err)
+	default:
+	}
+}
+
+// TestTheSecondOfAName ends, and says which name it is.
+func TestTheSecondOfAName(t *testing.T) {
+	at := free(t, 2)
+	node := func(i int) *Server {
+		quiet := slog.New(slog.DiscardHandler)
+		return start(t, Options{Name: "same", Logger: quiet, Dir: t.TempDir(), Cluster: &Cluster{Name: "quota", Addr: at[i], Routes: []string{"nats://" + at[1-i]}}})
+	}
+	first := node(0)
+	defer stop(t, first)
+	first.log.begun = first.log.begun.Add(-young)
+	second := node(1)
+	defer stop(t, second)
+	select {
+	case err := <-second.Failed():
+		if !errors.Is(err, ErrSameName) || !strings.Contains(err.Error(), "server name same: ") {
+			t.Error(err)
+		}
+	case err := <-first.Failed():
+		t.Errorf("the one that ran ended: %v", err)
+	case <-time.After(time.Minute):
+		t.Error("nobody noticed")
+	}
+}
