@@ -15,6 +15,7 @@ import (
 type alert struct {
 	Alert       string
 	Expr        string
+	For         string
 	Labels      map[string]string
 	Annotations map[string]string
 }
@@ -59,6 +60,59 @@ func TestEveryAlertHasItsRunbook(t *testing.T) {
 		if a.Annotations["summary"] == "" || !slices.Contains([]string{"page", "ticket"}, a.Labels["severity"]) {
 			t.Errorf("%s has the summary %q and the severity %q", a.Alert, a.Annotations["summary"], a.Labels["severity"])
 		}
+	}
+}
+
+// What a page calls worrying and what somebody is woken for are the same.
+func TestBoundsOfTheDocsAreThoseOfTheAlerts(t *testing.T) {
+	rows, rules := string(read(t, "../docs/METRICS.md")), map[string]string{}
+	for _, a := range alerts(t) {
+		rules[strings.TrimPrefix(a.Alert, "Quotashare")] = strings.TrimSpace(a.Expr) + " for " + a.For
+	}
+	for _, bound := range []struct{ alert, rule, figure, words string }{
+		{"LogAway", "broker_connected == 0 .* for 30s", "broker_connected", "0 for more than 30 s"},
+		{"LogAway", "log_silent_seconds > 10 .* for 30s", "log_silent_seconds", "above 10 for more than 30 s"},
+		{"LogAway", "has_leader == 0 for 30s", "server_has_leader", "0 for more than 30 s"},
+		{"DecidersMissing", "for 2m", "ready", "0 for more than 2 minutes"},
+		{"LogSlow", "> 1 for", "publish_seconds", "p99 above 1 s"},
+		{"SpoolNotEmpty", "> 0 for 5m", "spool_events", "above 0 for more than 5 minutes"},
+		{"SpoolFilling", "> 0.8 for", "spool_limit_bytes", "above 80 %"},
+		{"HTTPErrors", "> 0.05 for", "http_requests_total", "5xx above 5 %"},
+		{"Rejected", `\[15m\]\)\) > 10 for`, "rejected_total", "more than 10 in 15 minutes"},
+		{"ClockSkew", "> 1 .* < -1 for", "clock_ahead_seconds", "beyond ±1"},
+		{"HoldsFull", "holds_open\\) > 800000 ", "holds_open", "above 800,000"},
+		{"HoldsWithoutLog", "> 0 for 2m", "local_holds_open", "above 0 for more than 2 minutes"},
+		{"DiskFilling", "< 0.15 for", "disk_free_bytes", "below 15 % of the size"},
+		{"DiskFull", "< 1e9 for", "disk_free_bytes", "or 1 GB"},
+		{"NobodyPurges", "!= 1 for 5m", "lease_held", "not 1 for more than 5 minutes"},
+		{"GatewayErrors", "> 0.05 for", "gateway_requests_total", "5xx above 5 %"},
+	} {
+		if !regexp.MustCompile(bound.rule).MatchString(rules[bound.alert]) {
+			t.Errorf("%s is %q, and docs/METRICS.md has %q", bound.alert, rules[bound.alert], bound.words)
+		}
+		row := regexp.MustCompile("(?m)^\\| `quotashare_" + bound.figure + "[`{].*").FindString(rows)
+		if !strings.Contains(row, bound.words) {
+			t.Errorf("docs/METRICS.md has %q, and %s is %q", row, bound.alert, rules[bound.alert])
+		}
+	}
+}
+
+// A rule that names a job is of no use where the job has another name.
+func TestJobsOfAlertsAreTold(t *testing.T) {
+	told := string(read(t, "prometheus/prometheus.yml")) + string(read(t, page))
+	names := 0
+	for _, a := range alerts(t) {
+		for _, m := range regexp.MustCompile(`job=~?"([^"]*)"`).FindAllStringSubmatch(a.Expr, -1) {
+			for name := range strings.SplitSeq(m[1], "|") {
+				names++
+				if !strings.Contains(told, "job_name: "+name+"\n") {
+					t.Errorf("%s asks for the job %s, which neither prometheus.yml nor %s has", a.Alert, name, page)
+				}
+			}
+		}
+	}
+	if names == 0 {
+		t.Error("no alert names a job, so this looks for them in a wrong way")
 	}
 }
 
