@@ -54,7 +54,13 @@ func (f *copied) openCopy(ctx context.Context, snapshots string, p program.Proce
 }
 
 // without is the error of a directory that has no log: the command line names a wrong one.
+// A node has its copies of the streams together with the others, and a server that is
+// alone leaves them where they are.
 func (f *copied) without() error {
+	if _, err := os.Stat(filepath.Join(f.DataDir, "nats", "jetstream", "$SYS", "_js_", "_meta_")); err == nil {
+		err := program.WithCode(fmt.Errorf("--data-dir: %s is of a node of a cluster, whose log no node reads alone", f.DataDir), program.Usage)
+		return program.Hint(err, "ask the running cluster, with --store-nats-url and without --data-dir, or restore what nats stream backup made of it into an empty server and ask that")
+	}
 	err := program.WithCode(fmt.Errorf("--data-dir: there is no log in %s", f.DataDir), program.Usage)
 	return program.Hint(err, "name a copy of the directory that quotashare up or ingest was given as its data directory")
 }

@@ -109,6 +109,9 @@ func (c *Cluster) Streams(nc *nats.Conn) jetstream.JetStream {
 	}
 }
 
+// Dir is the data directory of a server, to be looked at when it is stopped.
+func (c *Cluster) Dir(i int) string { return filepath.Dir(c.opts[i].StoreDir) }
+
 // Leader returns which server leads a stream, or -1 when none does.
 func (c *Cluster) Leader(stream string) int {
 	for i, s := range c.nodes {
