@@ -26,9 +26,9 @@ func clusterFor(t *testing.T) time.Duration {
 }
 
 // Three nodes, two front doors and two deciders, of which one process after the other is
-// killed or stands still, and comes back, while gateways publish and ask: nothing that was
-// acknowledged is lost or counts twice, and on each way there are answers throughout, also
-// without a leader of the log. Then all of it is stopped, and starts again.
+// killed or stands still, and comes back, and then all at once, while gateways publish and
+// ask: nothing that was acknowledged is lost or counts twice, and on each way there are
+// answers throughout, also without a leader of the log.
 func TestAClusterOutlivesEachOfItsProcesses(t *testing.T) {
 	d, total := dice(t), clusterFor(t)
 	x := startTopology(t)
@@ -40,7 +40,6 @@ func TestAClusterOutlivesEachOfItsProcesses(t *testing.T) {
 	l.goesOn()
 	began := time.Now()
 	for n := 0; n < len(troubles) || time.Since(began) < total; n++ {
-		x.awaitCopies() // of three nodes one at a time may be gone
 		troubles[n%len(troubles)](l, d)
 	}
 	l.end()
@@ -49,13 +48,8 @@ func TestAClusterOutlivesEachOfItsProcesses(t *testing.T) {
 	l.report(time.Since(began))
 	l.mustHaveGoneOn()
 	l.mustHaveAll()
-
 	x.down()
-	x.up()
-	x.awaitCopies()
-	l.mustHaveAll()
 	if total >= time.Minute {
-		x.killAll()
 		x.up()
 		x.awaitCopies()
 		l.mustHaveAll()
@@ -63,14 +57,17 @@ func TestAClusterOutlivesEachOfItsProcesses(t *testing.T) {
 	x.mustNotSay("setting the store aside", "messages are missing", "panic", "the log was replaced", "Violation")
 }
 
-// troubles come in turn.
+// troubles come in turn. Of three nodes one at a time may be gone, so that those of nodes
+// wait until the others have all there is; after all were killed there is nothing to wait
+// for, and it may come when two are behind.
 var troubles = []func(*clusterLoad, *rand.Rand){
-	func(l *clusterLoad, _ *rand.Rand) { l.killed(l.x.leader()) },
 	func(l *clusterLoad, d *rand.Rand) { l.killed(fmt.Sprint("front-", d.IntN(2)+1)) },
-	func(l *clusterLoad, _ *rand.Rand) { l.frozen(l.x.leader()) },
 	func(l *clusterLoad, d *rand.Rand) { l.killed(fmt.Sprint("decider-", d.IntN(2)+1)) },
-	func(l *clusterLoad, _ *rand.Rand) { l.withoutQuorum() },
-	func(l *clusterLoad, d *rand.Rand) { l.killed(fmt.Sprint("node-", d.IntN(3)+1)) },
+	func(l *clusterLoad, d *rand.Rand) { l.x.awaitCopies(); l.killed(l.x.followers()[d.IntN(2)]) },
+	func(l *clusterLoad, _ *rand.Rand) { l.x.awaitCopies(); l.killed(l.x.leader()) },
+	func(l *clusterLoad, _ *rand.Rand) { l.x.awaitCopies(); l.frozen(l.x.leader()) },
+	func(l *clusterLoad, d *rand.Rand) { l.x.awaitCopies(); l.withoutQuorum(l.x.followers()[d.IntN(2)]) },
+	func(l *clusterLoad, _ *rand.Rand) { l.allKilled() },
 }
 
 // killed kills a process, sees the others go on, and starts it again.
@@ -108,7 +105,7 @@ func (l *clusterLoad) report(took time.Duration) {
 }
 
 // mustHaveAll compares what counts with what was acknowledged, and the deciders with
-// each other and with one that begins with nothing. None was rejected.
+// each other and with one that begins with nothing.
 func (l *clusterLoad) mustHaveAll() {
 	l.t.Helper()
 	nc := l.x.connect("decider")
@@ -117,9 +114,7 @@ func (l *clusterLoad) mustHaveAll() {
 	if first.Digest != second.Digest || first.AppliedSeq != second.AppliedSeq {
 		l.t.Errorf("the deciders are at\n%+v, and\n%+v", first, second)
 	}
-	if first.Counts.Rejected != 0 {
-		l.t.Errorf("%d events were rejected", first.Counts.Rejected)
-	}
+	l.mustRejectConflictsAlone(first.Counts.Rejected)
 	mustEqualFreshFold(l.t, nc, first.http())
 	l.t.Logf("sequence %d, digest %s, %+v", first.AppliedSeq, first.Digest, first.Counts)
 	for i := range numKeys {
@@ -132,6 +127,32 @@ func (l *clusterLoad) mustHaveAll() {
 			}
 		}
 	}
+}
+
+// mustRejectConflictsAlone fails if an event was rejected that says its time. One that does
+// not is given the time of its coming by a front door that keeps it, and is another event
+// than the one that had been sent to the log in vain: if that one comes there after all, as
+// when a node goes on that stood still, it counts, and the other one does not (see the
+// record of decisions 16).
+func (l *clusterLoad) mustRejectConflictsAlone(n uint64) {
+	l.t.Helper()
+	var page struct {
+		Rejected []struct {
+			Reason, Message string
+			Data            []byte
+		}
+		Total uint64
+	}
+	decode(l.t, l.x.decider(1).mustCall("GET", "/api/quota/rejected?limit=1000", ""), &page)
+	if page.Total != n || len(page.Rejected) != int(min(n, 1000)) {
+		l.t.Errorf("%d events were rejected; %d are kept, and %d listed", n, page.Total, len(page.Rejected))
+	}
+	for _, r := range page.Rejected {
+		if r.Reason != "id-conflict" || !strings.Contains(r.Message, `"`+timeless) {
+			l.t.Errorf("rejected, %s: %s: %s", r.Reason, r.Message, r.Data)
+		}
+	}
+	l.t.Logf("%d events without a time were kept by a front door though the log had them", n)
 }
 
 // explained asks about a key. All traffic is in the month that runs, and none in the one

@@ -182,10 +182,24 @@ func (l *clusterLoad) without(what, name string, natsWithin time.Duration, away,
 		what, name, leads, ack.Seconds(), answer.Seconds(), time.Since(began).Seconds())
 }
 
+// allKilled kills all there is, and starts it again. Meanwhile nothing goes on.
+func (l *clusterLoad) allKilled() {
+	l.t.Helper()
+	l.allowing(gone, gone, "decider-1", "decider-2")
+	l.doors.allow(gone)
+	l.x.killAll()
+	killed := time.Now()
+	l.x.up()
+	up := time.Since(killed)
+	l.goesOn()
+	l.t.Logf("killed all: up after %.1f s, and all goes on after %.1f s", up.Seconds(), time.Since(killed).Seconds())
+}
+
 // goesOn is for when everything is back.
 func (l *clusterLoad) goesOn() {
 	l.t.Helper()
 	l.allowing(overNATSWithin, logWithin)
+	l.doors.allow(doorsWithin)
 	for _, by := range l.ways {
 		by.await(l.t, 1)
 	}
@@ -196,11 +210,9 @@ func (l *clusterLoad) goesOn() {
 // withoutQuorum lets the leader of the log stand still, and one more of the three nodes,
 // so that there surely is no leader: decisions go on, and say so if they reserve, and
 // front doors keep events.
-func (l *clusterLoad) withoutQuorum() {
+func (l *clusterLoad) withoutQuorum(follower string) {
 	l.t.Helper()
-	names := []string{"node-1", "node-2", "node-3"}
-	lead := slices.Index(names, l.x.leader())
-	two := []string{names[lead], names[(lead+1)%3]}
+	two := []string{l.x.leader(), follower}
 	l.allowing(frozenWithin, gone, two...)
 	began := time.Now()
 	for _, name := range two {

@@ -94,6 +94,9 @@ func (l *clusterLoad) insist(what string, try func() bool) bool {
 	return false
 }
 
+// timeless is how the ids of events begin that say no time.
+const timeless = "http-0-"
+
 // callDoors sends events over HTTP, each array until one of the front doors has it. One
 // of the callers says no times: those events count when they come.
 func (l *clusterLoad) callDoors(caller int) {

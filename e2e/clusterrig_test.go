@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -108,7 +109,7 @@ func (x *topology) run(script string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join("..", "deploy", "topology", script), x.dir)
 	// Snapshots are wanted while the test runs, and are copied among the nodes too.
-	cmd.Env = environment(x.t, []string{"BIN=" + programs.dir, "QUOTA_SNAPSHOT_INTERVAL=15s"})
+	cmd.Env = environment(x.t, []string{"BIN=" + programs.dir, "QUOTA_SNAPSHOT_INTERVAL=5s"})
 	if out, err := cmd.CombinedOutput(); err != nil {
 		x.t.Fatalf("%s: %v\n%s", script, err, out)
 	}
@@ -199,6 +200,13 @@ func (x *topology) leader() string {
 	}
 	x.t.Fatal("the log has no leader")
 	return ""
+}
+
+// followers are the nodes that do not lead the log.
+func (x *topology) followers() []string {
+	x.t.Helper()
+	leader := x.leader()
+	return slices.DeleteFunc([]string{"node-1", "node-2", "node-3"}, func(name string) bool { return name == leader })
 }
 
 // awaitCopies returns when every stream there is has three copies, all of them whole.
