@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/quotashare/quotashare/config"
 	"github.com/quotashare/quotashare/internal/assembly"
@@ -29,30 +28,49 @@ func (c *upCmd) run(ctx context.Context, p program.Process) error {
 func greet(w io.Writer, l assembly.Listening) {
 	fmt.Fprint(w, "quotashare is up.\n\n")
 	l.Print(w)
-	token := ""
-	if l.Token {
-		token = " -H \"authorization: Bearer $" + config.Variable("api-token") + "\""
-	}
 	fmt.Fprintf(w, `
 Try, in another terminal:
 
   curl %[1]s/api/quota/events -H 'content-type: application/json'%[3]s \
     -d '{"apiKeyId":"alice","connectionId":"demo","cost":{"tokens":1200}}'
 
-  bin/quotashare decide alice --connection demo --http-addr %[2]s
+  bin/quotashare decide alice --connection demo %[2]s
 
 Or watch four keys share an account, for half a minute:
 
-  bin/quotashare demo --http-addr %[2]s --%[4]s
+  bin/quotashare demo %[2]s %[4]s
 
 README.md goes on from there. Ctrl-C stops; what was acknowledged stays.
-`, l.HTTP, l.HTTP[len("http://"):], token, natsFlag(l))
+`, l.HTTP, httpFlags(l), curlFlags(l), natsFlags(l))
 }
 
-// natsFlag is how a command is told where the log is.
-func natsFlag(l assembly.Listening) string {
-	if l.Own {
-		return "nats-addr " + strings.TrimPrefix(l.NATS, "nats://")
+// curlFlags is how curl is let in.
+func curlFlags(l assembly.Listening) (flags string) {
+	if l.HTTPCert != "" {
+		flags = " --cacert " + l.HTTPCert
 	}
-	return "store-nats-url " + l.NATS
+	if l.Token {
+		flags += " -H \"authorization: Bearer $" + config.Variable("api-token") + "\""
+	}
+	return flags
+}
+
+// httpFlags is how a command is told where the API is.
+func httpFlags(l assembly.Listening) string {
+	flags := "--http-addr " + l.HTTPAddr()
+	if l.HTTPCert != "" {
+		flags += " --http-cert " + l.HTTPCert
+	}
+	return flags
+}
+
+// natsFlags is how a command is told where the log is.
+func natsFlags(l assembly.Listening) string {
+	switch {
+	case !l.Own:
+		return "--store-nats-url " + l.NATS
+	case l.NATSCert != "":
+		return "--nats-addr " + l.NATSAddr() + " --nats-ca " + l.NATSCert
+	}
+	return "--nats-addr " + l.NATSAddr()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/quotashare/quotashare/config"
 	"github.com/quotashare/quotashare/ingest"
@@ -78,9 +79,16 @@ func (r *run) openOther(ctx context.Context) (*logOf, error) {
 	return l.reached(ctx)
 }
 
-// reached waits for the log.
+// reached waits for the log, as long as nothing is fatal to it.
 func (l *logOf) reached(ctx context.Context) (*logOf, error) {
-	if err := l.reach(ctx); err != nil {
+	g, gctx := errgroup.WithContext(ctx)
+	done, stop := context.WithCancel(gctx)
+	g.Go(func() error { return watch(done, l.failed()) })
+	g.Go(func() error {
+		defer stop()
+		return l.reach(gctx)
+	})
+	if err := g.Wait(); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
 	l.reach = nil
@@ -99,7 +107,9 @@ func (r *run) external() (bool, error) {
 			Flag: "store-nats-url", Problem: "is needed: " + r.parts.Name + " has no log of its own; start quotashare up to have both in one",
 		}}
 	case r.cfg.StoreDriver == config.NATS:
-		r.log.Warn("driver nats has no URL; using the embedded server", "set", config.Variable("store-nats-url"))
+		url, driver := config.Variable("store-nats-url"), config.Variable("store-driver")
+		r.log.Warn("driver nats has no URL, so this program keeps a log of its own, which nobody else reads: " +
+			"set " + url + " to where the server is, or leave " + driver + " out if this is what you want")
 	}
 	return false, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/quotashare/quotashare/config"
 	"github.com/quotashare/quotashare/decider"
 	"github.com/quotashare/quotashare/httpapi"
+	"github.com/quotashare/quotashare/ingest"
 	"github.com/quotashare/quotashare/ingest/intake"
 	"github.com/quotashare/quotashare/internal/program"
 	"github.com/quotashare/quotashare/plans"
@@ -158,6 +159,10 @@ func (r *run) openIntake(l *logOf) (*intake.Intake, error) {
 func watch(ctx context.Context, failed <-chan error) error {
 	select {
 	case err := <-failed:
+		if errors.Is(err, ingest.ErrSameName) {
+			err = program.Hint(err, "give each node a name of its own with --server-name or %s, and keep it: what the node stores belongs to its name",
+				config.Variable("server-name"))
+		}
 		return err
 	case <-ctx.Done():
 		return nil
@@ -195,10 +200,16 @@ func (r *run) listening(listener net.Listener, l *logOf) Listening {
 	if at == "" { // it is away
 		at = program.WithoutSecrets(r.cfg.StoreNATSURL)
 	}
-	return Listening{
-		NATS: at, HTTP: r.scheme() + listener.Addr().String(), DataDir: r.cfg.DataDir,
-		Own: l.server != nil, Token: r.cfg.APIToken != "" || r.cfg.TokensFile != "",
+	shown := Listening{
+		NATS: at, DataDir: r.cfg.DataDir, HTTPCert: r.cfg.HTTPTLS.Cert, Own: l.server != nil,
+		Token: r.cfg.APIToken != "" || r.cfg.TokensFile != "", Decides: r.parts.Decides,
 	}
+	shown.HTTP, shown.HTTPAll = dialable(r.scheme() + listener.Addr().String())
+	if shown.Own {
+		shown.NATS, shown.NATSAll = dialable(at)
+		shown.NATSCert = r.cfg.NATSTLS.Cert
+	}
+	return shown
 }
 
 // listen takes the HTTP address before anything is started, because a port in
