@@ -116,7 +116,7 @@ const usage = (id, time, tokens, more) => ({ id, time, apiKeyId, connectionId, m
 
 // provider stands for the call to the provider: status, headers, and the tokens it states.
 async function provider(prompt) {
-  if (prompt === "fail") throw new Error("connection refused");
+  if (prompt === "fail") throw new Error("as if the provider were down");
   return {
     status: 200,
     headers: { "x-ratelimit-limit-requests": "500", "x-ratelimit-remaining-requests": "499", "x-ratelimit-reset-requests": "120ms" },

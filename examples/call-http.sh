@@ -16,6 +16,11 @@
 # use it.
 set -euo pipefail
 
+command -v curl >/dev/null || {
+	printf 'call-http: curl is not there\n' >&2
+	exit 1
+}
+
 url=${QUOTA_URL:-http://127.0.0.1:8480}
 key=${QUOTA_KEY:-alice}
 connection=${QUOTA_CONNECTION:-kimi-1}

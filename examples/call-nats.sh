@@ -20,6 +20,11 @@
 # use it.
 set -euo pipefail
 
+command -v nats >/dev/null || {
+	printf 'call-nats: nats is not there, the command line of NATS: https://github.com/nats-io/natscli\n' >&2
+	exit 1
+}
+
 # What the command line of NATS reads, so that no password is seen by others.
 export NATS_URL=${QUOTA_STORE_NATS_URL:-nats://127.0.0.1:4222}
 [[ -z ${QUOTA_NATS_CA:-} ]] || export NATS_CA=$QUOTA_NATS_CA

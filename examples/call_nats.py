@@ -230,7 +230,7 @@ class ProviderDown(Exception):
 def provider(prompt):
     """Stands for the call to the provider: status, headers, and the tokens it states."""
     if prompt == "fail":
-        raise ProviderDown("connection refused")
+        raise ProviderDown("as if the provider were down")
     return 200, {"x-ratelimit-limit-requests": "500", "x-ratelimit-remaining-requests": "499",
                  "x-ratelimit-reset-requests": "120ms"}, 150
 

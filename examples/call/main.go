@@ -135,7 +135,7 @@ func (s *settings) call(ctx context.Context, c *client.Client, name, prompt stri
 // provider stands for the call to the provider: the headers, and the tokens it states.
 func provider(prompt string) (header http.Header, tokens int64, err error) {
 	if prompt == "fail" {
-		return nil, 0, errors.New("connection refused")
+		return nil, 0, errors.New("as if the provider were down")
 	}
 	return http.Header{
 		"x-ratelimit-limit-requests": {"500"}, "x-ratelimit-remaining-requests": {"499"}, "x-ratelimit-reset-requests": {"120ms"},
