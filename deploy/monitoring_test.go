@@ -97,22 +97,30 @@ func TestBoundsOfTheDocsAreThoseOfTheAlerts(t *testing.T) {
 	}
 }
 
-// A rule that names a job is of no use where the job has another name.
-func TestJobsOfAlertsAreTold(t *testing.T) {
-	told := string(read(t, "prometheus/prometheus.yml")) + string(read(t, page))
-	names := 0
+// A rule or a panel that names a job is of no use where the job has another name.
+func TestJobsThatAreAskedForAreTold(t *testing.T) {
+	told, asked := string(read(t, "prometheus/prometheus.yml"))+string(read(t, page)), map[string]string{}
 	for _, a := range alerts(t) {
-		for _, m := range regexp.MustCompile(`job=~?"([^"]*)"`).FindAllStringSubmatch(a.Expr, -1) {
+		asked["the alert "+a.Alert] = a.Expr
+	}
+	for _, p := range grafana(t).Panels {
+		for _, target := range p.Targets {
+			asked["the panel "+p.Title] += target.Expr
+		}
+	}
+	for _, must := range []string{"the alert QuotashareDown", "the panel Deciders that answer"} {
+		if !strings.Contains(asked[must], "job=") {
+			t.Errorf("%s names no job: it is %q", must, asked[must])
+		}
+	}
+	for who, expr := range asked {
+		for _, m := range regexp.MustCompile(`job=~?"([^"]*)"`).FindAllStringSubmatch(expr, -1) {
 			for name := range strings.SplitSeq(m[1], "|") {
-				names++
 				if !strings.Contains(told, "job_name: "+name+"\n") {
-					t.Errorf("%s asks for the job %s, which neither prometheus.yml nor %s has", a.Alert, name, page)
+					t.Errorf("%s asks for the job %s, which neither prometheus.yml nor %s has", who, name, page)
 				}
 			}
 		}
-	}
-	if names == 0 {
-		t.Error("no alert names a job, so this looks for them in a wrong way")
 	}
 }
 
