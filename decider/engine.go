@@ -35,6 +35,7 @@ type Options struct {
 	// Settings are what the program was told; those of origin Environment are
 	// brought into the log once the state has caught up.
 	Settings plans.Settings
+	Login    string // name of who Conn is to the broker, for people; "" = nobody
 	// SnapshotDir is where snapshots of the state are kept, "" = none are.
 	SnapshotDir string
 	// SnapshotInterval is how often one is taken by itself, if anything was folded
@@ -206,7 +207,7 @@ func (e *Engine) project(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, store.Close()) }()
 	state, err := e.snapshots.load(ctx, store)
 	if err != nil {
-		return err
+		return unlessTold(ctx, err)
 	}
 	state.Locals, state.OnJudged = &e.locals, e.waiters.tell
 	source, err := jetsource.New(jetsource.Options{
@@ -251,6 +252,11 @@ func (e *Engine) project(ctx context.Context) (err error) {
 	if errors.Is(err, projector.ErrLogChanged) {
 		e.snapshots.refused.otherLog(p.loop.Applied())
 	}
+	return unlessTold(ctx, err)
+}
+
+// unlessTold is the error of what was not told to end.
+func unlessTold(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
 	}
@@ -268,8 +274,8 @@ func (e *Engine) serve(ctx context.Context, p *projection) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := e.server.Start(); err != nil {
-		return fmt.Errorf("answering over NATS: %w", err)
+	if err := e.beginAnswering(ctx); err != nil {
+		return err
 	}
 	e.noRoom.Store(false)
 	e.ready.set(true)
@@ -300,7 +306,7 @@ func (e *Engine) HeldUp() error {
 	if e.noRoom.Load() {
 		return errNoRoom
 	}
-	return nil
+	return e.notLetIn()
 }
 
 // without is the error of who needs a projection while there is none.

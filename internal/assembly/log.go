@@ -58,10 +58,22 @@ func (r *run) openOwn(ctx context.Context) (*logOf, error) {
 	return l, nil
 }
 
+// other is somebody else's log, and who we have to be there.
+func (r *run) other() program.Broker {
+	b := program.Broker{URL: r.cfg.StoreNATSURL, User: r.cfg.StoreNATSUser, CA: r.cfg.NATSCA, Role: "decider"}
+	if r.parts.OwnsLog {
+		b.Role = "ingest"
+	}
+	if r.parts.OwnsLog && r.parts.Decides {
+		b.Role = "admin"
+	}
+	return b
+}
+
 // openOther connects to a log of somebody else's. A program that only takes events does so
 // while the log is away, too, and finds the streams later.
 func (r *run) openOther(ctx context.Context) (*logOf, error) {
-	other := program.Broker{URL: r.cfg.StoreNATSURL, User: r.cfg.StoreNATSUser, CA: r.cfg.NATSCA}
+	other := r.other()
 	conn, connected, err := program.Dialing(other, r.parts.Name, r.log)
 	if err != nil {
 		return nil, err
@@ -147,8 +159,10 @@ func (r *run) ensure(ctx context.Context, l *logOf, js jetstream.JetStream) ([]i
 	want := ingest.Configs(int(r.cfg.ConsumptionRetentionDays), r.cfg.Replicas)
 	for {
 		try, cancel := context.WithTimeout(ctx, ensureWithin)
+		before := l.conn.LastError()
 		diff, err := ingest.EnsureStreams(try, js, want)
 		cancel()
+		err = unlessRefused(err, before, l.conn.LastError())
 		if err == nil || l.alone || ctx.Err() != nil {
 			return diff, err
 		}
@@ -159,6 +173,15 @@ func (r *run) ensure(ctx context.Context, l *logOf, js jetstream.JetStream) ([]i
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// unlessRefused is an error, or why there was no answer: a broker that does not let us ask
+// says so beside, and answers nothing.
+func unlessRefused(err, before, said error) error {
+	if errors.Is(err, context.DeadlineExceeded) && said != before && errors.Is(said, nats.ErrPermissionViolation) {
+		return said
+	}
+	return err
 }
 
 // ensureWait is how long a log that does not make streams is left alone, and ensureWithin

@@ -109,7 +109,7 @@ func (r *run) follow(ctx context.Context, listener net.Listener, l *logOf, d *do
 	}
 	engine, err := decider.New(decider.Options{
 		Conn: l.conn, Dir: filepath.Join(r.cfg.DataDir, "state"), Version: program.Version, PurgeAge: r.purgeAge(),
-		Settings: settings, Log: r.log,
+		Settings: settings, Log: r.log, Login: r.login(),
 		SnapshotDir: filepath.Join(r.cfg.DataDir, "snapshots"), SnapshotInterval: r.cfg.SnapshotInterval, SnapshotKeep: r.cfg.SnapshotKeep,
 	})
 	if err != nil {
@@ -134,6 +134,12 @@ func (r *run) follow(ctx context.Context, listener net.Listener, l *logOf, d *do
 	d.lead(handler)
 	r.started(r.listening(listener, l))
 	return g.Wait()
+}
+
+// login is the name of who we are to somebody else's log.
+func (r *run) login() string {
+	other := r.other()
+	return other.Login()
 }
 
 // unlessEnded is the error of what was not told to end.

@@ -49,8 +49,9 @@ func Dialing(to Broker, name string, log *slog.Logger) (conn *nats.Conn, connect
 	if err != nil {
 		return nil, nil, err
 	}
+	refused, anew := to.refused(log)
 	opts = append(opts,
-		nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(redialWait), nats.RetryOnFailedConnect(true),
+		nats.ErrorHandler(refused), nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(redialWait), nats.RetryOnFailedConnect(true),
 		nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(maxPings),
 		nats.ConnectHandler(func(*nats.Conn) { opened <- struct{}{} }),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
@@ -61,7 +62,10 @@ func Dialing(to Broker, name string, log *slog.Logger) (conn *nats.Conn, connect
 				log.Warn("the connection to the log is lost; trying again", "url", shown, "err", err)
 			}
 		}),
-		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("the log answers again", "url", nc.ConnectedUrlRedacted()) }),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			anew()
+			log.Info("the log answers again", "url", nc.ConnectedUrlRedacted())
+		}),
 		nats.ClosedHandler(func(nc *nats.Conn) { closed <- nc.LastError() }),
 	)
 	if conn, err = nats.Connect(to.URL, opts...); err != nil {
