@@ -138,7 +138,8 @@ var notThus = []refusal{
 	{"PATCH /pools/team", "Content-Type: application/x-ndjson", `{"name":"x"}`, 415, "unsupported-media-type", []string{`content-type: "application/x-ndjson" is not read here: use application/json`}},
 	{"PATCH /pools/team", "Content-Type: application/msgpack", "\x80", 415, "unsupported-media-type", []string{"content-type:", "use application/json"}},
 	{"PUT /plans/c-1", "Content-Type: application/json; charset=utf-16", `{}`, 415, "unsupported-media-type", []string{`charset "utf-16" is not read here: use utf-8`}},
-	{"PUT /settings", "Content-Encoding: gzip", `{}`, 415, "unsupported-media-type", []string{`content-encoding: "gzip" is not read here: send the body as it is`}},
+	{"PUT /settings", "Content-Encoding: br", `{}`, 415, "unsupported-media-type", []string{`content-encoding: "br" is not read here: send the body as it is, or in gzip, once`}},
+	{"PUT /settings", "Content-Encoding: gzip", `{}`, 400, "undecodable", []string{`content-encoding: the body is not gzip to its end`}},
 }
 
 // send sends the call and returns the answer's status, Allow header and error.

@@ -203,7 +203,7 @@ func (a *asker) use() {
 
 func (a *asker) look() {
 	for _, target := range []string{
-		"/", "/healthz", "/readyz", "/metrics", "/api/openapi.json",
+		"/", "/healthz", "/readyz", "/metrics", "/api/openapi.json", "/api/asyncapi.json", "/api/schemas/consumption.json",
 		"/api/quota/pools?limit=1&offset=1", "/api/quota/pools/a%2Fb%20c", "/api/quota/pools/a%2Fb%20c/usage", "/api/quota/pools/old/usage",
 		"/api/quota/pools/a%2Fb%20c/history?step=60000&from=" + hourAgo(), "/api/quota/pools/a%2Fb%20c/history?key=alice",
 		"/api/quota/plans", "/api/quota/plans/kimi-2", "/api/quota/plans/nobody", "/api/quota/settings",
