@@ -90,7 +90,7 @@ func (b *broker) connect(name, token string) (*nats.Conn, error) {
 			"say who we are with --store-nats-user or %s, a file that quotashare nats-config makes", config.Variable("store-nats-user"))
 	case untrusted(err):
 		return nil, program.Hint(fmt.Errorf("%s shows a certificate that is not trusted: %w", shown, err),
-			"name that of who signed it with --nats-ca or %s", config.Variable("nats-ca"))
+			"%s", trust(err, "nats-ca"))
 	case err != nil:
 		return nil, unstarted(fmt.Errorf("nobody answers at %s: %w", shown, err), "nats-addr")
 	}

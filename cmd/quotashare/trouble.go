@@ -33,7 +33,7 @@ func (c *client) unreachable(err error) error {
 		return c.elsewhere("%s ended the connection without an answer", c.base)
 	case untrusted(err):
 		return program.Hint(fmt.Errorf("%s shows a certificate that is not trusted: %w", c.base, ask.Err),
-			"name the one it was given, or that of who signed it, with --http-cert or %s", config.Variable("http-cert"))
+			"%s", trust(err, "http-cert"))
 	case errors.As(err, &dial):
 		return c.elsewhere("%s cannot be reached: %v", c.base, dial.Err)
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+
+	"github.com/quotashare/quotashare/config"
 )
 
 // trusting is how an engine is asked that has a certificate. The very one that the file
@@ -65,4 +67,13 @@ func certificates(file string) (*x509.Certificate, *x509.CertPool, error) {
 func untrusted(err error) bool {
 	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(x509.UnknownAuthorityError)) ||
 		errors.As(err, new(x509.HostnameError)) || errors.As(err, new(x509.CertificateInvalidError))
+}
+
+// trust is what to do about a certificate that is not trusted. One that is out of its time
+// is trusted by nobody, whoever signed it.
+func trust(err error, flag string) string {
+	if invalid := (x509.CertificateInvalidError{}); errors.As(err, &invalid) && invalid.Reason == x509.Expired {
+		return "renew it where the server runs, which reads it again without a restart; if it is new, look at the clocks"
+	}
+	return "name the one it was given, or that of who signed it, with --" + flag + " or " + config.Variable(flag)
 }

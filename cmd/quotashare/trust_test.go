@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quotashare/quotashare/ingest"
 	"github.com/quotashare/quotashare/internal/certtest"
@@ -50,6 +51,22 @@ func TestCommandsSpeakHTTPS(t *testing.T) {
 		code := run(t.Context(), program.Process{Name: "quotashare", Args: append([]string{"pools"}, tt.args...), Stdout: &out, Stderr: &said})
 		if (code == program.OK) != (tt.said == "") || !strings.Contains(said.String(), tt.said) {
 			t.Errorf("%s: exit %d\n%s%s", name, code, out.String(), said.String())
+		}
+	}
+}
+
+// TestACertificateOutOfTime is to be renewed: to name it to a command would not help others.
+func TestACertificateOutOfTime(t *testing.T) {
+	now := time.Now()
+	for hint, made := range map[string]certtest.Issued{
+		"hint: renew it where the server runs": certtest.For(t, t.TempDir(), "old", now.Add(-time.Hour), now.Add(-time.Minute)),
+		"hint: name the one it was given":      certtest.Issue(t, "strange"),
+	} {
+		var said strings.Builder
+		args := []string{"pools", "--http-addr", secure(t, made).URL}
+		code := run(t.Context(), program.Process{Name: "quotashare", Args: args, Stdout: new(strings.Builder), Stderr: &said})
+		if code != program.Failure || !strings.Contains(said.String(), hint) {
+			t.Errorf("exit %d, want %s:\n%s", code, hint, said.String())
 		}
 	}
 }

@@ -47,6 +47,8 @@ type run struct {
 	cfg     config.Config
 	log     *slog.Logger
 	started func(Listening)
+
+	certificates map[config.KeyPair]*program.Certificate // that are open
 }
 
 // Run runs the parts until ctx ends. It calls started once, when everything

@@ -54,11 +54,27 @@ func (r *run) serverTLS(pair config.KeyPair) (*tls.Config, error) {
 	if !pair.Given() {
 		return nil, nil
 	}
-	c, err := program.OpenCertificate(pair.Cert, pair.Key, r.log)
+	c, err := r.certificate(pair)
 	if err != nil {
 		return nil, err
 	}
 	return c.Server(), nil
+}
+
+// certificate opens a pair once, whatever it is for: what is told of it is told once.
+func (r *run) certificate(pair config.KeyPair) (*program.Certificate, error) {
+	if c := r.certificates[pair]; c != nil {
+		return c, nil
+	}
+	c, err := program.OpenCertificate(pair.Cert, pair.Key, r.log)
+	if err != nil {
+		return nil, err
+	}
+	if r.certificates == nil {
+		r.certificates = map[config.KeyPair]*program.Certificate{}
+	}
+	r.certificates[pair] = c
+	return c, nil
 }
 
 // cluster is what the node is told of the others. The certificate that it shows to
@@ -72,7 +88,7 @@ func (r *run) cluster() (*ingest.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	certificate, err := program.OpenCertificate(r.cfg.NATSTLS.Cert, r.cfg.NATSTLS.Key, r.log)
+	certificate, err := r.certificate(r.cfg.NATSTLS)
 	if err != nil {
 		return nil, err
 	}

@@ -35,10 +35,16 @@ func Issue(t testing.TB, name string) Issued {
 // In makes one in the files cert.pem and key.pem of a directory, in place of what is there.
 func In(t testing.TB, dir, name string) Issued {
 	t.Helper()
+	return For(t, dir, name, time.Time{}, time.Now().Add(time.Hour))
+}
+
+// For is In for one that is good from one time until another.
+func For(t testing.TB, dir, name string, from, until time.Time) Issued {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
 	c := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: from, NotAfter: until,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"localhost"}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)

@@ -36,7 +36,20 @@ func (c *Certificate) read() (*tls.Certificate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("certificate %s with key %s: %w", c.cert, c.key, err)
 	}
+	c.dated(have.Leaf)
 	return &have, nil
+}
+
+// dated warns of a certificate that nobody will trust: clients alone would tell of it.
+func (c *Certificate) dated(leaf *x509.Certificate) {
+	switch now := time.Now(); {
+	case now.After(leaf.NotAfter):
+		c.log.Warn("a certificate has expired, and clients do not trust it: renew it; the file is read again without a restart",
+			"file", c.cert, "expired", leaf.NotAfter.UTC().Format(time.RFC3339))
+	case now.Before(leaf.NotBefore):
+		c.log.Warn("a certificate is not valid yet, and clients do not trust it: look at the clock of this machine, or make another one",
+			"file", c.cert, "from", leaf.NotBefore.UTC().Format(time.RFC3339))
+	}
 }
 
 // written is when the files were written; the zero time for one that is away.

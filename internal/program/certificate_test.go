@@ -152,3 +152,33 @@ func TestWhoWeAreToTheLog(t *testing.T) {
 		t.Errorf("it is %v", err)
 	}
 }
+
+// TestACertificateOutOfTime is used, and warned of once each time it is read, with the date.
+func TestACertificateOutOfTime(t *testing.T) {
+	dir, day := t.TempDir(), 24*time.Hour
+	at := time.Date(2020, 5, 4, 3, 2, 1, 0, time.UTC)
+	var out bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&out, nil))
+	made := certtest.For(t, dir, "old", at.Add(-day), at)
+	c, err := OpenCertificate(made.Cert, made.Key, log)
+	must(t, err)
+	for range 3 {
+		shown(t, c.Server())
+	}
+	if strings.Count(out.String(), "level=WARN") != 1 || !strings.Contains(out.String(), "has expired") || !strings.Contains(out.String(), "expired=2020-05-04T03:02:01Z") {
+		t.Errorf("it says\n%s", &out)
+	}
+	out.Reset()
+	from := at.AddDate(200, 0, 0)
+	certtest.For(t, dir, "new", from, from.Add(day))
+	must(t, os.Chtimes(made.Cert, at, at)) // read again, however fast the files were written
+	shown(t, c.Server())
+	if strings.Count(out.String(), "level=WARN") != 1 || !strings.Contains(out.String(), "is not valid yet") || !strings.Contains(out.String(), "from=2220-05-04T03:02:01Z") {
+		t.Errorf("it says\n%s", &out)
+	}
+	out.Reset()
+	certtest.In(t, dir, "good")
+	if shown(t, c.Server()); strings.Contains(out.String(), "WARN") {
+		t.Errorf("of a good one it says\n%s", &out)
+	}
+}
