@@ -101,7 +101,7 @@ func TestABrokerThatComesLater(t *testing.T) {
 	b.log(b.Connect())
 	b.Stop()
 	c, l := b.client(nil)
-	l.await(t, "the quota engine's broker does not answer")
+	l.await(t, "there is no connection to the quota engine's broker yet")
 	must(t, c.Publish(used("")))
 	if d := decide(t, c, about("", 1)); len(d.Degraded) != 1 || d.Degraded[0] != string(Disconnected) {
 		t.Errorf("before it: %+v", d)

@@ -18,5 +18,5 @@ func TestABrokerThatLetsNobodyIn(t *testing.T) {
 	c, err := New(Options{URL: b.ClientURL(), Token: "wrong", Logger: slog.New(slog.NewTextHandler(said, nil))})
 	must(t, err)
 	defer c.Close(t.Context())
-	said.await(t, "Authorization Violation")
+	said.await(t, "the quota engine's broker does not let us in")
 }

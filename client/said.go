@@ -1,9 +1,12 @@
 package client
 
 import (
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/nats-io/nats.go"
 )
 
 // sayEvery is how often one thing is in the log. A gateway with a thousand requests a
@@ -35,6 +38,15 @@ func (s *said) warn(cause, what string, err error) {
 	if count := s.due(cause); count > 0 {
 		s.log.Warn(what, "cause", cause, "count", count, "err", err)
 	}
+}
+
+// unreached says why there is no connection. To wait does not help who is not let in.
+func (s *said) unreached(err error) {
+	if errors.Is(err, nats.ErrAuthorization) {
+		s.warn("login", "the quota engine's broker does not let us in: it does not know the login or the token, or has another password; trying again", err)
+		return
+	}
+	s.warn("connect", "there is no way to the quota engine's broker; trying again", err)
 }
 
 // due returns how often it happened since it was said, 0 when it is not to be said

@@ -19,7 +19,7 @@ type disk struct {
 
 // openDisk opens the directory, and begins to bring what is there from before.
 func openDisk(dir string, to transport, log *slog.Logger) (*disk, error) {
-	s, err := spool.Open(spool.Options{Dir: dir, Log: logOver{to}, Try: ackWithin, Logger: log})
+	s, err := spool.Open(spool.Options{Dir: dir, Log: logOver{to}, Room: to.room, Try: ackWithin, Logger: log})
 	if err != nil {
 		return nil, err
 	}
@@ -60,13 +60,16 @@ func (d *disk) fill(s *Stats) {
 }
 
 // logOver is the log as a spool sees it: whatever it does not take it may take later,
-// but for what is too large.
+// but for what is too large, which it may take in parts.
 type logOver struct{ to transport }
 
 // Publish implements groups.Log.
 func (l logOver) Publish(ctx context.Context, m *groups.Message) (groups.Receipt, error) {
 	err := l.to.store(ctx, m.Subject, m.ID, m.Data)
-	if err != nil && !errors.Is(err, errTooLarge) {
+	switch {
+	case errors.Is(err, errTooLarge):
+		err = fmt.Errorf("%w: %w", groups.ErrTooLarge, err)
+	case err != nil:
 		err = fmt.Errorf("%w: %w", spool.ErrAway, err)
 	}
 	return groups.Receipt{}, err

@@ -73,7 +73,8 @@ func newOverNATS(o *Options) (*overNATS, error) {
 		}
 		t.nc, t.own = nc, true
 		if !nc.IsConnected() {
-			o.Logger.Warn("the quota engine's broker does not answer; trying again", "brokers", hosts(o.URL))
+			// Why is known at the next try: this one tells nothing.
+			o.Logger.Warn("there is no connection to the quota engine's broker yet; trying again", "brokers", hosts(o.URL))
 		}
 	}
 	var err error
@@ -126,9 +127,13 @@ func connectOptions(o *Options) ([]nats.Option, error) {
 			o.Logger.Info("connected to the quota engine again", "broker", nc.ConnectedAddr())
 		}),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
-			said.warn("connect", "there is no way to the quota engine's broker; trying again", err)
+			said.unreached(err)
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if errors.Is(err, nats.ErrAuthorization) {
+				said.unreached(err)
+				return
+			}
 			said.warn("broker", "the quota engine's broker refuses something", err)
 		}),
 	}

@@ -1,6 +1,7 @@
 package natsusers
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -58,6 +59,7 @@ func apply(file string, from, o *server.Options) (own Login, err error) {
 	}
 	u.Password = string(hash)
 	o.Users, o.Accounts, o.SystemAccount = append(from.Users, u), from.Accounts, from.SystemAccount
+	o.MaxSubs = cmp.Or(from.MaxSubs, maxSubscriptions) // of an earlier version, whose file has none, too
 	o.Cluster.Username, o.Cluster.Password = from.Cluster.Username, from.Cluster.Password
 	for _, route := range o.Routes {
 		if route.User == nil && o.Cluster.Username != "" {

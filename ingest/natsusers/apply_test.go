@@ -147,8 +147,10 @@ func TestApplySaysWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                           "users: it has none",
 		"authorization { token: x }": "users: it has none",
+		"gateway:secret\n":           "is the login of gateway and no configuration: name nats.conf",
 		"users [":                    "Parse error on line 1",
 		"authorization { users: [ { user: a, password: b, permissions: { publish: 7 } } ] }": "Expected subject permissions",
+		"authorization { users: [ { user: \"a b:c\", password: b } ] }":                      `users: "a b:c": the name`,
 		"accounts { A { users: [ { user: a, password: b } ] } }":                             "accounts: there are some, and none is QUOTA",
 	} {
 		file := filepath.Join(t.TempDir(), "nats.conf")
@@ -176,7 +178,7 @@ func TestTheProcessItself(t *testing.T) {
 	if own.User != again.User || own.Password == again.Password || len(own.Password) < 26 {
 		t.Errorf("it is %q, and then %q", own, again)
 	}
-	if list, _ := os.ReadDir(dir); len(list) != 6 || read(t, file) != was {
+	if list, _ := os.ReadDir(dir); len(list) != 7 || read(t, file) != was {
 		t.Errorf("there are %v, and the configuration may be another one", list)
 	}
 	s, _ := run(t, o)

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/quotashare/quotashare/ingest/natsusers/login"
 )
 
 // ConfigName is the name of the configuration in its directory, and LoginSuffix what
@@ -35,36 +36,8 @@ var (
 	ErrIsolated  = errors.New("the gateways are isolated")
 	ErrNotUser   = errors.New("there is no such user")
 	ErrOtherFile = errors.New("the password is not that of the configuration")
+	ErrBusy      = errors.New("another quotashare nats-config is at work here")
 )
-
-// Write makes the configuration in a directory, and the logins of its users. What is
-// there stays: users, their passwords, and that gateways are isolated. All is written for
-// its owner alone, each file whole or not at all, a login before the configuration that
-// needs it.
-func Write(dir string, w Want) ([]Written, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	c, err := load(filepath.Join(dir, ConfigName))
-	if err != nil {
-		return nil, err
-	}
-	if c.isolated && !w.Isolate {
-		return nil, fmt.Errorf("%s: %w, and would not be any more", dir, ErrIsolated)
-	}
-	c.isolated = w.Isolate
-	if err := c.remove(dir, w.Remove); err != nil {
-		return nil, err
-	}
-	if err := c.add(w.Gateways); err != nil {
-		return nil, err
-	}
-	made, err := c.logins(dir, w.Rotate)
-	if err != nil {
-		return nil, err
-	}
-	return made, replace(filepath.Join(dir, ConfigName), c.render())
-}
 
 // load reads the users of a configuration; none when it is not there.
 func load(file string) (*users, error) {
@@ -81,6 +54,9 @@ func load(file string) (*users, error) {
 // read reads a configuration.
 func read(file string) (*server.Options, error) {
 	o, err := server.ProcessConfigFile(file)
+	if who, not := login.Read(file); not == nil && !strings.ContainsAny(who.User, " {[") && (err != nil || len(o.Users) == 0) {
+		return nil, fmt.Errorf("nats config %s: is the login of %s and no configuration: name %s of its directory, and this file where a program logs in, with --store-nats-user", file, who.User, ConfigName)
+	}
 	if err != nil {
 		if strings.Contains(err.Error(), file) { // with the line
 			return nil, fmt.Errorf("nats config: %w", err)
@@ -89,6 +65,11 @@ func read(file string) (*server.Options, error) {
 	}
 	if len(o.Users) == 0 {
 		return nil, fmt.Errorf("nats config %s: users: it has none: make it with quotashare nats-config", file)
+	}
+	for _, u := range o.Users { // who answers has a right to each inbox, and the server would name his
+		if !server.IsValidSubject(inbox(u.Username)) {
+			return nil, fmt.Errorf("nats config %s: users: %q: the name is part of a subject: use letters, digits, - and _", file, u.Username)
+		}
 	}
 	return o, nil
 }
@@ -115,15 +96,12 @@ func (c *users) sort() {
 	})
 }
 
-// remove takes gateways away, with their logins.
-func (c *users) remove(dir string, names []string) error {
+// remove takes gateways away.
+func (c *users) remove(names []string) error {
 	for _, name := range names {
 		u := c.find(name)
 		if u == nil || u.role() != Gateway {
 			return fmt.Errorf("remove %q: %w among the gateways: there are %s", name, ErrNotUser, strings.Join(c.names(Gateway), ", "))
-		}
-		if err := os.Remove(filepath.Join(dir, name+LoginSuffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
 		}
 		c.list = slices.DeleteFunc(c.list, func(u user) bool { return u.name == name })
 	}
@@ -153,17 +131,4 @@ func (c *users) add(gateways []string) error {
 	}
 	c.sort()
 	return nil
-}
-
-// replace writes a file that is there whole or not at all.
-func replace(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, failed := f.Write(data)
-	if err := errors.Join(failed, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return os.Rename(f.Name(), path)
 }

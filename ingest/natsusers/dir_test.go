@@ -91,7 +91,7 @@ func TestFilesAreForTheirOwner(t *testing.T) {
 			t.Errorf("%s has mode %s", e.Name(), info.Mode())
 		}
 	}
-	if len(list) != 7 {
+	if len(list) != 8 { // with the lock
 		t.Errorf("there are %v", list)
 	}
 	conf := read(t, dir, natsusers.ConfigName)

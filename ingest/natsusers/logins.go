@@ -39,8 +39,9 @@ type Written struct {
 	Fate Fate
 }
 
-// logins gives those users passwords who have none or get another one.
-func (c *users) logins(dir string, rotate []string) ([]Written, error) {
+// logins gives those users passwords who have none or get another one; anew are more of
+// them, who need not be there.
+func (c *users) logins(dir string, rotate, anew []string) ([]Written, error) {
 	for _, name := range rotate {
 		if c.find(name) == nil {
 			return nil, fmt.Errorf("rotate %q: %w: there are %s", name, ErrNotUser, strings.Join(c.names(inOrder...), ", "))
@@ -50,14 +51,13 @@ func (c *users) logins(dir string, rotate []string) ([]Written, error) {
 	for i := range c.list {
 		u := &c.list[i]
 		w := Written{User: u.name, Role: u.role(), File: filepath.Join(dir, u.name+LoginSuffix)}
-		if slices.Contains(rotate, u.name) {
-			u.hash = ""
-			if err := os.Remove(w.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return nil, err
-			}
-		}
 		var err error
-		if w.Fate, err = u.login(w.File); err != nil {
+		if slices.Contains(rotate, u.name) || slices.Contains(anew, u.name) {
+			w.Fate, err = u.renew()
+		} else {
+			w.Fate, err = u.login(w.File)
+		}
+		if err != nil {
 			return nil, err
 		}
 		all = append(all, w)
@@ -65,9 +65,9 @@ func (c *users) logins(dir string, rotate []string) ([]Written, error) {
 	return all, nil
 }
 
-// login makes sure that the user has a hash, and his file the password of it. A file
-// without a hash is left of a run that ended in between, or of a configuration that is
-// gone: its password is as good as a new one, and may be in use.
+// login makes sure that the user has a hash, and that his file has the password of it or
+// will. A file without a hash is left of a configuration that is gone: its password is as
+// good as a new one, and may be in use.
 func (u *user) login(file string) (Fate, error) {
 	l, err := login.Read(file)
 	there := err == nil
@@ -78,18 +78,24 @@ func (u *user) login(file string) (Fate, error) {
 		return "", fmt.Errorf("%s: it has the login of %q: move it away", file, l.User)
 	case !there && u.hash != "":
 		return Unknown, nil
-	case there && u.hash != "":
-		if bcrypt.CompareHashAndPassword([]byte(u.hash), []byte(l.Password)) != nil {
-			return "", fmt.Errorf("%s: %w", file, ErrOtherFile)
-		}
-		return Kept, os.Chmod(file, 0o600)
 	case !there:
-		l = login.Login{User: u.name, Password: rand.Text()}
-		if err := replace(file, l.Encode()); err != nil {
-			return "", err
-		}
+		return u.renew()
+	case u.hash != "" && !u.checks(l.Password):
+		return "", fmt.Errorf("%s: %w", file, ErrOtherFile)
+	case u.hash != "":
+		return Kept, os.Chmod(file, 0o600)
 	}
-	hash, err := bcrypt.GenerateFromPassword([]byte(l.Password), cost)
+	return Made, errors.Join(u.hashed(l.Password), os.Chmod(file, 0o600))
+}
+
+// renew gives the user another password, which is to be written.
+func (u *user) renew() (Fate, error) {
+	u.password = rand.Text()
+	return Made, u.hashed(u.password)
+}
+
+func (u *user) hashed(password string) error {
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), cost)
 	u.hash = string(hash)
-	return Made, err
+	return err
 }

@@ -18,10 +18,17 @@ const heading = `# Users of the broker of quotashare, and their rights. This fil
 // question may wait.
 const answerWithin = "10m"
 
+// maxSubscriptions is how many a connection may have. A client has one for all its
+// answers, a decider a dozen; without a bound one gateway's million take 300 MB of the
+// server. It is for all users: the format has bounds for accounts, but not for users, and
+// those who are not isolated share one account.
+const maxSubscriptions = 1000
+
 // render writes the configuration.
 func (c *users) render() []byte {
 	b := new(strings.Builder)
 	b.WriteString(heading)
+	fmt.Fprintf(b, "\n# Of one connection: more than any program here has, and so few that they cost the server little.\nmax_subscriptions: %d\n", maxSubscriptions)
 	if c.isolated {
 		c.renderAccounts(b)
 	} else {

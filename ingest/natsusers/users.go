@@ -24,8 +24,9 @@ const answersFromAccounts = "_R_.>"
 
 // user is one of a configuration.
 type user struct {
-	name string
-	hash string // of his password
+	name     string
+	hash     string // of his password
+	password string // one that is new; "" = nobody here knows it, or his login has it
 }
 
 // role is what the user is for: whoever is none of ours is a gateway.

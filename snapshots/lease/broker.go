@@ -89,8 +89,8 @@ func (l *Lease) take(ctx context.Context, replaces uint64) error {
 		return err
 	}
 	revision, err := l.write(ctx, l.mine(), replaces)
-	if errors.Is(err, ErrNotHeld) {
-		l.lose()
+	if errors.Is(err, ErrNotHeld) && l.lose() {
+		l.o.Log.Info("another process does the work that deciders share")
 	}
 	if err != nil {
 		return err
@@ -161,28 +161,27 @@ func (l *Lease) note(holder string) {
 
 func (l *Lease) gain(until time.Duration) {
 	l.note(l.o.Name)
-	l.change(true, until)
+	if l.change(true, until) {
+		l.o.Log.Info("this process does the work that deciders share: snapshots in the broker and the purge of the log")
+	}
 }
 
-func (l *Lease) lose() {
+// lose reports whether the lease was held.
+func (l *Lease) lose() bool {
 	l.revision = 0
-	l.change(false, 0)
+	return l.change(false, 0)
 }
 
-func (l *Lease) change(held bool, until time.Duration) {
+// change reports whether it is one.
+func (l *Lease) change(held bool, until time.Duration) bool {
 	l.believe.Lock()
 	changed := l.held != held
 	l.held, l.until = held, until
 	l.believe.Unlock()
-	if !changed {
-		return
+	if changed {
+		l.o.OnChange(held)
 	}
-	if held {
-		l.o.Log.Info("this process does the work that deciders share: snapshots in the broker and the purge of the log")
-	} else {
-		l.o.Log.Info("another process does the work that deciders share")
-	}
-	l.o.OnChange(held)
+	return changed
 }
 
 // giveBack lets the next one have the lease at once.

@@ -164,6 +164,9 @@ func TestGivenBackItIsFree(t *testing.T) {
 	if got := w.holders(a, b); got != "b" {
 		t.Errorf("it is held by %q, want b", got)
 	}
+	if strings.Contains(w.said.String(), "another process does the work") {
+		t.Errorf("at its end it says\n%s", &w.said)
+	}
 }
 
 // The answer to a write was lost: the entry is this process's own, and it goes on.
