@@ -159,10 +159,21 @@ func (f *Faults) cluster(c Config) {
 	}
 	for _, route := range c.ClusterRoutes {
 		if u, err := url.Parse(route); err != nil || u.Hostname() == "" || u.Port() == "" || (u.Scheme != "nats" && u.Scheme != "tls") {
-			f.add("cluster-routes", "has %q, which is no route; use nats://host:6222", route)
+			f.add("cluster-routes", "has %q, which is no route; use nats://host:6222", shownRoute(route))
 		}
 	}
 	f.addr("cluster-addr", c.ClusterAddr, c.NATSConfig, "nats-config")
+}
+
+// shownRoute is a route that is none as it may be shown. A comma in a password makes two of
+// one, so what is behind a colon may be the beginning of a password, and be no port.
+func shownRoute(route string) string {
+	if _, err := url.Parse(route); err != nil && !strings.Contains(route, "@") {
+		if i := strings.LastIndex(route, ":"); i >= 0 {
+			return route[:i+1] + "…"
+		}
+	}
+	return WithoutSecrets(route)
 }
 
 // name checks a name that the broker makes subjects and files of.

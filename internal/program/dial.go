@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/quotashare/quotashare/config"
 )
 
 // redialWait is how long a server that does not answer is left alone.
@@ -84,17 +84,4 @@ func Dialing(to Broker, name string, log *slog.Logger) (conn *nats.Conn, connect
 }
 
 // WithoutSecrets is a list of URLs as it may be shown.
-func WithoutSecrets(urls string) string {
-	var all []string
-	for text := range strings.SplitSeq(urls, ",") {
-		if u, err := url.Parse(strings.TrimSpace(text)); err == nil {
-			text = u.Redacted()
-			if u.User != nil && u.User.Username() != "" {
-				u.User = url.User("xxxxx") // a token stands where a name does
-				text = u.String()
-			}
-		}
-		all = append(all, text)
-	}
-	return strings.Join(all, ",")
-}
+func WithoutSecrets(urls string) string { return config.WithoutSecrets(urls) }
