@@ -93,9 +93,22 @@ func (l *serverLog) fail(err error) {
 // connection is how a line of one begins: each try to connect has another number.
 var connection = regexp.MustCompile(`^\S+ - [a-z_]+:\d+ - `)
 
+// violation is what a client did that it may not: behind it come its own words, and before
+// it the name it goes by, which would make each of its lines another one. Its user stays.
+var violation = regexp.MustCompile(`^(?:"(?:[^"\\]|\\.)*" - )??((?:"[^"]*/user:[^"]*" - )?[A-Za-z ]*[vV]iolation)\b.*$`)
+
+// mostSaid is how many lines are told apart at once. Beyond, where somebody chooses what
+// is in them, they count as one.
+const mostSaid = 100
+
+// alike is the same text for lines that say the same.
+func alike(text string) string {
+	return violation.ReplaceAllString(connection.ReplaceAllString(text, ""), "$1")
+}
+
 // say writes a line at most every sayEvery, with the number of those left out.
 func (l *serverLog) say(level slog.Level, text string) {
-	switch left, now := l.due(connection.ReplaceAllString(text, "")); {
+	switch left, now := l.due(alike(text)); {
 	case !now:
 	case left > 0:
 		l.log.Log(context.Background(), level, text, "count", left+1)
@@ -109,6 +122,9 @@ func (l *serverLog) due(text string) (left int, now bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at := l.now()
+	if l.said[text] == nil && len(l.said) >= mostSaid {
+		text = "" // until some of them are old, below
+	}
 	old := l.said[text]
 	if old != nil && at.Sub(old.at) < sayEvery {
 		old.since++

@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -43,6 +44,36 @@ func TestALineIsRepeatedSeldom(t *testing.T) {
 	case err := <-l.fatal:
 		t.Errorf("a server that ran before ends: %v", err)
 	default:
+	}
+}
+
+// TestNobodyFillsTheLog with what the server says of each thing he may not do, or of each
+// name that it does not know: what he chooses in it makes no other line of it.
+func TestNobodyFillsTheLog(t *testing.T) {
+	for line, want := range map[string]int{
+		`"go:x%[1]d" - "$G/user:omni" - Publish Violation - Subject "quota.%[1]d"`: 1,
+		`"$G/user:omni" - Publish Violation - Reply "quota.%[1]d"`:                 1,
+		`"x\"%[1]d" - Publish Violation - Subject "quota.%[1]d"`:                   1,
+		`"go" - "$G/user:omni" - Subscription Violation - Subject "a", SID %[1]d`:  1,
+		`"go" - "$G/user:u%[1]d" - Publish Violation - Subject "quota.hold"`:       mostSaid + 1,
+		`authentication error - User "%[1]d"`:                                      mostSaid + 1,
+	} {
+		var out bytes.Buffer
+		l := newServerLog(&Options{Logger: slog.New(slog.NewTextHandler(&out, nil))})
+		at := time.Unix(1_000, 0)
+		l.now = func() time.Time { return at }
+		for i := range 500 {
+			l.Errorf("127.0.0.1:%d - cid:%d - %s", 40000+i, i, fmt.Sprintf(line, i))
+		}
+		if n := strings.Count(out.String(), "\n"); n != want {
+			t.Errorf("%s: %d lines, want %d", line, n, want)
+		}
+		at = at.Add(2 * sayEvery)
+		l.Errorf("again")
+		l.Errorf("and another one")
+		if n := strings.Count(out.String(), "\n"); n != want+2 || len(l.said) != 2 {
+			t.Errorf("%s: %d lines later, want %d, and %d are kept", line, n, want+2, len(l.said))
+		}
 	}
 }
 
