@@ -63,9 +63,11 @@ func (i *Intake) Publish(ctx context.Context, subject string, array []byte, n in
 	case errors.Is(err, groups.ErrFull):
 		i.figures.memoryFull.Inc()
 		return httpapi.Receipt{}, httpapi.Refuse(httpapi.ErrBusy, "%v", err)
-	case errors.Is(err, spool.ErrFull):
+	case errors.Is(err, spool.ErrFull), errors.Is(err, spool.ErrDiskFull):
 		i.figures.spoolFull.Inc()
 		return httpapi.Receipt{}, httpapi.Refuse(httpapi.ErrBusy, "%v", err)
+	case errors.Is(err, spool.ErrDisk):
+		return httpapi.Receipt{}, httpapi.Refuse(httpapi.ErrUnavailable, "%v", err)
 	}
 	return httpapi.Receipt{Seq: r.Seq, Spooled: r.Spooled}, err
 }

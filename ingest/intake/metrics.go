@@ -74,6 +74,7 @@ var (
 	drainedDesc = prometheus.NewDesc("quotashare_spool_drained_events_total", "Events that were kept and brought to the log.", nil, nil)
 	refusedDesc = prometheus.NewDesc("quotashare_spool_refused_events_total", "Events that were kept and that the log does not take; they were put aside.", nil, nil)
 	damagedDesc = prometheus.NewDesc("quotashare_spool_damaged_total", "Files of the spool of which a part could not be read.", nil, nil)
+	failedDesc  = prometheus.NewDesc("quotashare_spool_disk_errors_total", "Writes and deletions that the disk of the spool did not do; none of what was answered for is lost by them.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -102,4 +103,5 @@ func (i *Intake) Collect(to chan<- prometheus.Metric) {
 	counter(drainedDesc, s.Drained)
 	counter(refusedDesc, s.Refused)
 	counter(damagedDesc, s.Damaged)
+	counter(failedDesc, s.Failed)
 }

@@ -2,11 +2,9 @@ package spool
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,12 +19,6 @@ const (
 	refused = "refused"
 )
 
-// cursor is how far the first segment was brought.
-type cursor struct {
-	Segment uint64 `json:"segment"`
-	Offset  int64  `json:"offset"`
-}
-
 // load opens the segments of the directory.
 func (s *Spool) load() error {
 	err := os.MkdirAll(s.o.Dir, 0o700)
@@ -40,12 +32,10 @@ func (s *Spool) load() error {
 	if err != nil {
 		return err
 	}
-	c := s.cursor()
+	c := s.remembered()
 	for i, n := range numbers {
 		if n < c.Segment { // it was brought whole, and its removal was not
-			if err := os.Remove(s.path(n)); err != nil {
-				return err
-			}
+			s.chores = append(s.chores, chore{path: s.path(n)})
 			continue
 		}
 		from := int64(len(magic))
@@ -56,6 +46,11 @@ func (s *Spool) load() error {
 			return fmt.Errorf("%s: %w", s.path(n), err)
 		}
 	}
+	s.next = c.free()
+	if n := len(s.parts); n > 0 {
+		s.next = max(s.next, s.parts[n-1].number+1)
+	}
+	s.sweep()
 	return nil
 }
 
@@ -78,24 +73,22 @@ func (s *Spool) numbers() (list []uint64, err error) {
 	return list, nil
 }
 
-// cursor reads how far the first segment was brought. Without the file, or with one that
-// cannot be read, it begins at its first record: what is brought twice counts once.
-func (s *Spool) cursor() (c cursor) {
-	data, err := os.ReadFile(filepath.Join(s.o.Dir, drained))
-	if err == nil {
-		err = json.Unmarshal(data, &c)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+// remembered reads how far the first segment was brought. Without the file, or with one
+// that cannot be read, it begins at its first record: what is brought twice counts once.
+func (s *Spool) remembered() cursor {
+	c, err := s.note.read()
+	if err != nil {
 		s.o.Logger.Warn("how far the spool was brought is not known: it is brought from its start, and what is twice counts once", "err", err)
-		return cursor{}
+		c = cursor{}
 	}
+	s.cursor = c
 	return c
 }
 
 // open opens a segment, and cuts off what is not whole: silently what a crash cut short
 // at the end of the last one, for nobody was answered for it; else it is kept aside.
 func (s *Spool) open(number uint64, from int64, last bool) error {
-	f, err := os.OpenFile(s.path(number), os.O_RDWR, 0)
+	f, err := s.disk.open(s.path(number), os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -121,26 +114,24 @@ func (s *Spool) open(number uint64, from int64, last bool) error {
 	return err
 }
 
-// restart makes a segment anew of a file that does not begin like one: silently, when a
-// crash cut it short as it was made.
+// restart removes a file that does not begin like a segment when a crash cut it short as
+// it was made: it holds nothing, and to write what is missing needs room. Else it is kept
+// aside.
 func (s *Spool) restart(p *segment, torn bool) error {
 	if !torn {
 		return s.aside(p, errors.New("it does not begin like a spool"))
 	}
-	if _, err := p.file.WriteAt([]byte(magic), 0); err != nil {
-		return err
-	}
-	p.from, p.to = int64(len(magic)), int64(len(magic))
-	return cut(p.file, p.to)
+	s.parts = s.parts[:len(s.parts)-1]
+	return errors.Join(p.file.Close(), s.disk.remove(s.path(p.number)))
 }
 
 // aside keeps a copy of a segment of which a part cannot be read, says so, and leaves the
 // segment with what can.
 func (s *Spool) aside(p *segment, why error) error {
 	copied := s.path(p.number) + damaged
-	info, err := p.file.Stat()
+	all, err := contents(p.file)
 	if err == nil {
-		err = writeFile(copied, io.NewSectionReader(p.file, 0, info.Size()))
+		err = writeFile(s.disk, copied, all)
 	}
 	if err != nil {
 		return err
@@ -148,18 +139,26 @@ func (s *Spool) aside(p *segment, why error) error {
 	s.damaged++
 	s.o.Logger.Error("a part of the spool cannot be read: events that were answered for are not brought to the log; the file as it was is kept",
 		"file", copied, "from byte", p.to, "err", why)
-	return s.salvage(p, info.Size())
+	return s.salvage(p, all)
+}
+
+func contents(f file) ([]byte, error) {
+	n, err := size(f)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]byte, n)
+	if _, err := f.ReadAt(all, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return all, nil
 }
 
 // salvage makes a segment anew of the records that are whole. What was brought of it may
 // be brought again.
-func (s *Spool) salvage(p *segment, size int64) error {
-	all := make([]byte, size)
-	if _, err := p.file.ReadAt(all, 0); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
+func (s *Spool) salvage(p *segment, all []byte) error {
 	whole := []byte(magic)
-	for at := p.from; at < size; {
+	for at := p.from; at < int64(len(all)); {
 		r, next, err := readRecord(bytes.NewReader(all), at)
 		switch {
 		case err == nil:
@@ -171,82 +170,59 @@ func (s *Spool) salvage(p *segment, size int64) error {
 		at = next
 	}
 	fresh := s.path(p.number) + ".new"
-	if err := writeFile(fresh, bytes.NewReader(whole)); err != nil {
+	if err := writeFile(s.disk, fresh, whole); err != nil {
 		return err
 	}
-	if err := (cursor{Segment: p.number}).write(s.o.Dir); err != nil {
+	if err := s.startAgain(p.number); err != nil {
 		return err
 	}
-	if err := errors.Join(p.file.Close(), os.Rename(fresh, s.path(p.number)), syncDir(s.o.Dir)); err != nil {
+	if err := errors.Join(p.file.Close(), s.disk.rename(fresh, s.path(p.number)), s.disk.sync(s.o.Dir)); err != nil {
 		return err
 	}
 	return s.reopen(p)
 }
 
+// startAgain sees to it that no slot says an offset in the file that was.
+func (s *Spool) startAgain(number uint64) error {
+	if s.cursor.Segment != number {
+		return nil
+	}
+	s.cursor.Offset = 0
+	return errors.Join(s.note.write(s.cursor), s.note.write(s.cursor))
+}
+
 func (s *Spool) reopen(p *segment) (err error) {
-	if p.file, err = os.OpenFile(s.path(p.number), os.O_RDWR, 0); err != nil {
+	if p.file, err = s.disk.open(s.path(p.number), os.O_RDWR); err != nil {
 		return err
 	}
 	p.from = int64(len(magic))
-	p.to, err = p.file.Seek(0, io.SeekEnd)
+	p.to, err = size(p.file)
 	return err
 }
 
-// writeFile makes a file of that that lasts.
-func writeFile(path string, of io.Reader) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, of)
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-func cut(f *os.File, at int64) error {
-	return errors.Join(f.Truncate(at), f.Sync())
-}
-
 // last returns the segment that is written, a new one when there is none or it is full.
+// Numbers only grow: a cursor is never taken for one of a later segment. What says the
+// cursor has its room before there is anything to say.
 func (s *Spool) last() (*segment, error) {
-	number := uint64(1)
-	if n := len(s.parts); n > 0 {
-		if s.parts[n-1].to < s.o.Segment {
-			return s.parts[n-1], nil
-		}
-		number = s.parts[n-1].number + 1
-	} else {
-		number = max(number, s.cursor().Segment) // one below it would be taken for brought
+	if n := len(s.parts); n > 0 && s.parts[n-1].to < s.o.Segment {
+		return s.parts[n-1], nil
 	}
-	f, err := create(s.path(number))
-	if err != nil {
+	if err := s.note.reserve(s.cursor); err != nil {
 		return nil, err
 	}
-	if err := syncDir(s.o.Dir); err != nil {
-		return nil, errors.Join(err, f.Close(), os.Remove(s.path(number)))
+	path := s.path(s.next)
+	if err := writeFile(s.disk, path, []byte(magic)); err != nil {
+		return nil, err
 	}
-	p := &segment{number: number, file: f, from: int64(len(magic)), to: int64(len(magic))}
+	if err := s.disk.sync(s.o.Dir); err != nil {
+		return nil, errors.Join(err, s.disk.remove(path))
+	}
+	f, err := s.disk.open(path, os.O_RDWR)
+	if err != nil {
+		return nil, errors.Join(err, s.disk.remove(path))
+	}
+	p := &segment{number: s.next, file: f, from: int64(len(magic)), to: int64(len(magic))}
+	s.next++
 	s.parts = append(s.parts, p)
 	return p, nil
-}
-
-// syncDir makes what a directory names last.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
-// write says how far the first segment was brought.
-func (c cursor) write(dir string) error {
-	data, err := json.Marshal(c)
-	if err != nil {
-		return err
-	}
-	next := filepath.Join(dir, drained+".new")
-	if err := os.WriteFile(next, data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, filepath.Join(dir, drained))
 }

@@ -14,4 +14,9 @@
 // for, and goes. One that was whole and is not any more is kept aside in a file whose
 // name ends in .damaged, and said. The file "drained" says how far the first segment was
 // brought; it may be behind, and what is brought twice counts once.
+//
+// When the disk is full nothing that was answered for is lost or stays behind: a record
+// that found no room is cut off and its caller refused, "drained" has its room from the
+// start, and a segment that was brought is deleted before that is written. What the disk
+// does not do is tried again, and ends nothing but the keeping of more.
 package spool

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/quotashare/quotashare/ingest/groups"
@@ -17,14 +18,20 @@ const (
 	firstPause = 100 * time.Millisecond
 	mostPause  = 2 * time.Second
 	eachCursor = 64 // messages
+	eachSweep  = 10 * time.Second
 )
 
 // Run brings what is kept into the log, until ctx ends. It returns nil then, and an
-// error when a file cannot be read.
+// error when a file cannot be read. What cannot be written or deleted is tried again.
 func (s *Spool) Run(ctx context.Context) error {
+	sweep := time.NewTicker(eachSweep)
+	defer sweep.Stop()
 	for {
 		select {
 		case <-s.bell:
+		case <-sweep.C:
+			s.retry()
+			continue
 		case <-ctx.Done():
 			return nil
 		}
@@ -48,7 +55,7 @@ func (s *Spool) drain(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		taken, err := s.bring(ctx, b.list)
+		taken, err := s.bring(ctx, b.p, b.list)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -56,9 +63,7 @@ func (s *Spool) drain(ctx context.Context) error {
 			return err
 		}
 		brought += taken
-		if err := s.passed(b, taken, n%eachCursor == 0); err != nil {
-			return err
-		}
+		s.passed(b, taken, n%eachCursor == 0)
 	}
 }
 
@@ -81,9 +86,7 @@ func (s *Spool) first() (*batch, error) {
 		if p := s.parts[0]; p.from < p.to {
 			return p.batch()
 		}
-		if err := s.finish(s.parts[0]); err != nil {
-			return nil, err
-		}
+		s.finish(s.parts[0])
 	}
 	return nil, io.EOF
 }
@@ -106,20 +109,66 @@ func (p *segment) batch() (*batch, error) {
 	return b, nil
 }
 
-// finish removes the first segment, all of which was brought. First the cursor passes
-// it, so that none of another name is taken for it.
-func (s *Spool) finish(p *segment) error {
-	if err := (cursor{Segment: p.number + 1}).write(s.o.Dir); err != nil {
-		return err
-	}
+// finish removes the first segment, all of which was brought. That makes room, so it is
+// first; the cursor passes it then. If the process ends between the two, the cursor is of
+// a segment that is not there, and whose number none gets any more.
+func (s *Spool) finish(p *segment) {
 	s.parts = s.parts[1:]
-	return errors.Join(p.file.Close(), os.Remove(s.path(p.number)))
+	if err := p.file.Close(); err != nil {
+		s.fails(err)
+	}
+	c := chore{path: s.path(p.number)}
+	if p.holds {
+		c.to = s.path(p.number) + "." + refused
+	}
+	s.chores = append(s.chores, c)
+	s.sweep()
+	s.say(cursor{Segment: p.number + 1})
+}
+
+// chore is a file that was brought, and that goes; or gets another name, for which no
+// room is needed.
+type chore struct{ path, to string }
+
+func (c chore) do(d disk) error {
+	if c.to != "" {
+		return d.rename(c.path, c.to)
+	}
+	return remove(d, c.path)
+}
+
+// holds reports whether a file is to be renamed yet. The cursor must not pass it: the next
+// start would delete it.
+func (s *Spool) holds() bool {
+	return slices.ContainsFunc(s.chores, func(c chore) bool { return c.to != "" })
+}
+
+// sweep deletes and renames the files that were brought. The caller holds the lock.
+func (s *Spool) sweep() {
+	s.chores = slices.DeleteFunc(s.chores, func(c chore) bool {
+		err := c.do(s.disk)
+		if err != nil {
+			s.fails(err)
+		}
+		return err == nil
+	})
+}
+
+// retry tries what the disk did not do.
+func (s *Spool) retry() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sweep()
+	if s.unsaid {
+		s.say(s.cursor)
+	}
+	s.sound()
 }
 
 // bring has the log take messages, as long as that takes, and returns how many events it
 // has of them. Those that it will never take are put aside. The error is that of ctx, or
 // of the disk.
-func (s *Spool) bring(ctx context.Context, list []*groups.Message) (taken uint64, err error) {
+func (s *Spool) bring(ctx context.Context, p *segment, list []*groups.Message) (taken uint64, err error) {
 	m := groups.Join(list)
 	err = s.insist(ctx, m)
 	switch {
@@ -128,10 +177,10 @@ func (s *Spool) bring(ctx context.Context, list []*groups.Message) (taken uint64
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
 	case len(list) == 1:
-		return 0, s.refuse(m, err)
+		return 0, s.refuse(p, m, err)
 	}
 	for i := range list { // one of them may be what it does not take
-		n, err := s.bring(ctx, list[i:i+1])
+		n, err := s.bring(ctx, p, list[i:i+1])
 		if taken += n; err != nil {
 			return taken, err
 		}
@@ -156,45 +205,52 @@ func (s *Spool) insist(ctx context.Context, m *groups.Message) error {
 	}
 }
 
-// refuse puts a message that the log will never take where it can be looked at.
-func (s *Spool) refuse(m *groups.Message, why error) error {
+// refuse puts a message that the log will never take where it can be looked at. Without
+// room for it there its whole segment stays, under another name.
+func (s *Spool) refuse(p *segment, m *groups.Message, why error) error {
 	to := filepath.Join(s.o.Dir, refused)
 	r := record{Subject: m.Subject, ID: m.ID, Events: m.Events, Time: s.o.Now().UnixMilli(), Data: m.Data}
 	data, err := r.encode()
-	if err == nil {
-		err = appendTo(to, data)
-	}
 	if err != nil {
 		return err
 	}
-	s.o.Logger.Error("the log refuses events that were kept for it; they were put aside", "file", to, "subject", m.Subject, "events", m.Events, "err", why)
+	err = s.appendTo(to, data)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err != nil {
+		s.fails(err)
+		p.holds, to = true, s.path(p.number)+"."+refused
+	}
 	s.refused += uint64(m.Events)
+	s.o.Logger.Error("the log refuses events that were kept for it; they were put aside", "file", to, "subject", m.Subject, "events", m.Events, "err", why)
 	return nil
 }
 
-func appendTo(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+func (s *Spool) appendTo(path string, data []byte) error {
+	f, err := s.disk.open(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Sync(), f.Close())
+	at, err := size(f)
+	if err == nil {
+		var uncut error
+		err, uncut = extend(f, data, at)
+		err = errors.Join(err, uncut)
+	}
+	return errors.Join(err, f.Close())
 }
 
-// passed counts messages out.
-func (s *Spool) passed(b *batch, taken uint64, say bool) error {
+// passed counts messages out. The cursor stays before what its segment alone holds.
+func (s *Spool) passed(b *batch, taken uint64, say bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept.messages, s.kept.events, s.kept.bytes = s.kept.messages-len(b.list), s.kept.events-b.events, s.kept.bytes-(b.next-b.p.from)
 	s.drained += taken
 	s.kept.oldest = b.newest
 	if b.p.from = b.next; s.kept.messages == 0 {
-		s.kept.oldest = 0
+		s.kept.oldest, s.full = 0, false
 	}
-	if say {
-		return cursor{Segment: b.p.number, Offset: b.next}.write(s.o.Dir)
+	if say && !b.p.holds {
+		s.say(cursor{Segment: b.p.number, Offset: b.next})
 	}
-	return nil
 }

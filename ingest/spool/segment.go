@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 
 	"github.com/quotashare/quotashare/ingest/groups"
 )
@@ -118,19 +117,4 @@ func count(f io.ReaderAt, at int64) (c counts, end int64, err error) {
 		c.add(&r, next-end)
 		end = next
 	}
-}
-
-// create makes an empty segment that lasts.
-func create(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if _, err = f.WriteString(magic); err == nil {
-		err = f.Sync()
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close(), os.Remove(path))
-	}
-	return f, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -18,6 +19,12 @@ var ErrAway = errors.New("the log is away")
 
 // ErrFull says that the spool has as much as it may.
 var ErrFull = errors.New("the log is away, and the disk space for what comes meanwhile is used up: try again")
+
+// ErrDiskFull says that the disk has no room before the spool has as much as it may.
+var ErrDiskFull = errors.New("the log is away, and the disk that keeps what comes meanwhile is full: try again when some of it is free")
+
+// ErrDisk says that the disk takes nothing for another reason.
+var ErrDisk = errors.New("the log is away, and the disk that keeps what comes meanwhile fails: try again")
 
 // ErrInUse says that another program has the directory: two that write to the same files
 // would damage what the other one has answered for.
@@ -36,6 +43,8 @@ type Options struct {
 	Now    func() time.Time // nil = time.Now
 	// Segment is when a file is full, in bytes; 0 = 32 MiB.
 	Segment int64
+
+	disk disk // nil = the machine's
 }
 
 // DefaultMost is the Options.Most of Options that set none, 1 GiB.
@@ -75,6 +84,7 @@ type Stats struct {
 	Drained          uint64
 	Refused          uint64 // events the log never took
 	Damaged          uint64 // segments of which a part could not be read
+	Failed           uint64 // errors of the disk that lost nothing: what it did not do is tried again
 }
 
 // Spool is a groups.Log that keeps what the log behind it does not take. Its methods may
@@ -82,6 +92,7 @@ type Stats struct {
 type Spool struct {
 	o    Options
 	bell chan struct{}
+	disk disk
 
 	mu      sync.Mutex
 	kept    counts
@@ -90,15 +101,25 @@ type Spool struct {
 	damaged uint64
 	lock    *os.File
 	parts   []*segment // the first is drained, the last is written
+	next    uint64     // number of the segment after them
 	failed  error      // of the disk; nothing more is kept
+
+	note   note
+	cursor cursor  // that the note says, or shall
+	unsaid bool    // it does not yet
+	chores []chore // what the disk did not do yet
+	errs   uint64  // of the disk, that stopped nothing
+	ailing bool    // they were told
+	full   bool    // it was told that nothing more can be kept, since anything was kept first or all was brought
 }
 
 // segment is a file of records.
 type segment struct {
 	number uint64
-	file   *os.File
+	file   file
 	from   int64 // where the next record to be brought is
 	to     int64 // where the next one is written
+	holds  bool  // a record that the log refuses and that found no room elsewhere
 }
 
 // Open reads what a directory has, which is made if it is not there.
@@ -118,7 +139,11 @@ func Open(o Options) (*Spool, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Spool{o: o, bell: make(chan struct{}, 1)}
+	if o.disk == nil {
+		o.disk = osDisk{}
+	}
+	s := &Spool{o: o, bell: make(chan struct{}, 1), disk: o.disk}
+	s.note = note{disk: o.disk, path: filepath.Join(o.Dir, drained)}
 	if err := s.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("spool: %w", err), s.Close())
 	}
@@ -170,14 +195,29 @@ func (s *Spool) keep(m *groups.Message) error {
 		return ErrFull
 	}
 	if err := s.write(data); err != nil {
-		return fmt.Errorf("spool: %w", err)
+		return s.noRoom(err)
 	}
 	if s.kept.messages == 0 {
+		s.full = false
 		s.o.Logger.Warn("the log is away: events are kept on disk until it is back", "dir", s.o.Dir)
 	}
 	s.kept.add(&r, int64(len(data)))
 	ring(s.bell)
 	return nil
+}
+
+// noRoom is what the caller is told of an error of the disk. The first one is logged: the
+// caller learns no paths.
+func (s *Spool) noRoom(err error) error {
+	s.errs++
+	if !s.full {
+		s.o.Logger.Error("the disk of the spool takes nothing more, and the log is away: events are refused until one of them is there", "dir", s.o.Dir, "err", err)
+	}
+	s.full = true
+	if isFull(err) {
+		return ErrDiskFull
+	}
+	return ErrDisk
 }
 
 // write appends to the last segment. After an error the file is as it was: what
@@ -188,17 +228,14 @@ func (s *Spool) write(data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = last.file.WriteAt(data, last.to)
-	if err == nil {
-		err = last.file.Sync()
-	}
+	err, uncut := extend(last.file, data, last.to)
 	if err == nil {
 		last.to += int64(len(data))
 		return nil
 	}
-	if again := errors.Join(last.file.Truncate(last.to), last.file.Sync()); again != nil {
-		s.failed = fmt.Errorf("spool: the disk fails: %w", errors.Join(err, again))
-		s.o.Logger.Error("nothing more can be kept for the log; start again when the disk is sound", "dir", s.o.Dir, "err", s.failed)
+	if uncut != nil {
+		s.o.Logger.Error("nothing more can be kept for the log; start again when the disk is sound", "dir", s.o.Dir, "err", errors.Join(err, uncut))
+		s.failed = ErrDisk
 	}
 	return err
 }
@@ -209,7 +246,7 @@ func (s *Spool) Stats() Stats {
 	defer s.mu.Unlock()
 	return Stats{
 		Messages: s.kept.messages, Events: s.kept.events, Bytes: s.kept.bytes, OldestMs: s.kept.oldest,
-		Drained: s.drained, Refused: s.refused, Damaged: s.damaged,
+		Drained: s.drained, Refused: s.refused, Damaged: s.damaged, Failed: s.errs,
 	}
 }
 
@@ -222,6 +259,7 @@ func (s *Spool) Close() error {
 		all = errors.Join(all, p.file.Close())
 	}
 	s.parts = nil
+	all = errors.Join(all, s.note.close())
 	if s.lock != nil {
 		all = errors.Join(all, s.lock.Close())
 		s.lock = nil

@@ -371,7 +371,7 @@ func TestSegments(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		s.keep(id)
 	}
-	want := []string{"0000000000000001.spool", "0000000000000002.spool", "0000000000000003.spool"}
+	want := []string{"0000000000000001.spool", "0000000000000002.spool", "0000000000000003.spool", "drained"}
 	if diff := cmp.Diff(want, s.files()); diff != "" {
 		t.Error(diff)
 	}
