@@ -169,6 +169,8 @@ type Publisher interface {
 	// Publish stores a JSON array of so many events and returns once they are durable.
 	// The array must not be changed before.
 	Publish(ctx context.Context, subject string, array []byte, events int) (Receipt, error)
+	// Room is how many bytes an array may have at the moment; it does not wait.
+	Room() int
 }
 
 // Receipt says where published events are.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -29,6 +30,7 @@ type double struct {
 	settings Settings
 	metas    []Meta
 	messages []message
+	room     int  // of a message; 0 = a mebibyte
 	spools   bool // the log is away, and this is a front that keeps
 	discard  bool // messages are counted, not kept
 	notReady bool
@@ -306,11 +308,17 @@ func (d *double) PutPlan(_ context.Context, id string, dims []plans.Dimension, m
 	return made, nil
 }
 
+// Room implements Publisher.
+func (d *double) Room() int { return cmp.Or(d.room, 1<<20) }
+
 func (d *double) Publish(_ context.Context, subject string, data []byte, n int) (Receipt, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.fail != nil {
 		return Receipt{}, d.fail
+	}
+	if len(data) > d.Room() {
+		return Receipt{}, Refuse(ErrTooLarge, "%d bytes are too many", len(data))
 	}
 	if d.spools {
 		return Receipt{Spooled: true}, nil

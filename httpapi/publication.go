@@ -10,8 +10,8 @@ import (
 	"github.com/quotashare/quotashare/events"
 )
 
-// maxMessage is how many bytes of events share a message: half of the broker's
-// usual max_payload. One event alone may be larger, up to what the log takes.
+// maxMessage is how many bytes of events share a message, if the log takes as many: half
+// of the broker's usual max_payload. One event alone may be larger, up to what it takes.
 const maxMessage = 512 << 10
 
 // result is what became of one event.
@@ -37,6 +37,7 @@ type publication struct {
 	message  []byte   // of the pending events, a JSON array without its end
 	pending  []result // not yet put; those without fault are in message
 	inside   int      // events in message
+	most     int      // bytes of a message
 	accepted int
 	rejected int
 	tries    int // more of a message, while too much waits for the log
@@ -66,11 +67,14 @@ func (p *publication) add(e *events.Event, id string, f *fault) {
 	}
 	before := len(p.message)
 	p.message = events.AppendJSON(append(p.message, separator(p.inside)), e)
-	if len(p.message) > maxMessage && p.inside > 0 {
+	if p.inside > 0 && len(p.message)+len("]") > p.most {
 		own := append([]byte{'['}, p.message[before+1:]...)
 		p.message = p.message[:before]
 		p.flush()
 		p.message = own
+	}
+	if p.inside == 0 {
+		p.most = min(maxMessage, p.api.publisher.Room())
 	}
 	p.pending = append(p.pending, result{id: e.ID})
 	if p.inside++; p.inside == events.MaxEvents {

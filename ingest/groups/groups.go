@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -30,7 +31,8 @@ type Receipt struct {
 }
 
 // Log takes messages. Publish returns once the message is durable; it may be called again
-// with the same message, and must not keep its data.
+// with the same message, and must not keep its data. Its error is ErrTooLarge when the
+// parts of the message may be taken.
 type Log interface {
 	Publish(ctx context.Context, m *Message) (Receipt, error)
 }
@@ -38,9 +40,15 @@ type Log interface {
 // ErrFull says that more waits for the log than may.
 var ErrFull = errors.New("too much waits for the log: try again")
 
+// ErrTooLarge is what a log's errors wrap when a message has more bytes than it takes.
+var ErrTooLarge = errors.New("the message is larger than the log takes")
+
 // Options say where messages go.
 type Options struct {
 	Log Log
+	// Room is how many bytes of events a message to the log may have at the moment,
+	// nil = MaxMessage. Of more than MaxMessage none is made.
+	Room func() int
 	// Waiting is how many bytes of events may wait for their message, 0 = 64 MiB. Who
 	// comes then is refused, and shall come again: memory is not where a backlog is kept.
 	Waiting int
@@ -48,9 +56,9 @@ type Options struct {
 	Within time.Duration
 }
 
-// maxMessage is how many bytes of events share a message: half of the broker's usual
-// max_payload. A part alone may be larger, up to what the log takes.
-const maxMessage = 512 << 10
+// MaxMessage is how many bytes of events share a message, if the log takes as many: half
+// of the broker's usual max_payload. A part alone may be larger, up to what the log takes.
+const MaxMessage = 512 << 10
 
 const (
 	defaultWaiting = 64 << 20
@@ -91,6 +99,9 @@ func New(o Options) *Groups {
 	}
 	if o.Within == 0 {
 		o.Within = defaultWithin
+	}
+	if o.Room == nil {
+		o.Room = func() int { return MaxMessage }
 	}
 	return &Groups{o: o, lanes: map[string]*lane{}}
 }
@@ -165,25 +176,61 @@ func (g *Groups) withdraw(subject string, p *part) bool {
 // run writes what waits in a lane until nothing does.
 func (g *Groups) run(l *lane) {
 	for parts := g.take(l); len(parts) > 0; parts = g.take(l) {
-		m := messageOf(l.subject, parts)
-		ctx, cancel := context.WithTimeout(context.Background(), g.o.Within)
-		receipt, err := g.o.Log.Publish(ctx, m)
-		cancel()
-		for _, p := range parts {
-			p.receipt, p.err = receipt, err
-			close(p.done)
+		g.write(l.subject, parts)
+	}
+}
+
+// write makes one message of parts, or several when the log takes less than it said: what
+// is too much of one caller's is no other's fault.
+func (g *Groups) write(subject string, parts []*part) {
+	receipt, err := g.publish(messageOf(subject, parts))
+	if half := len(parts) / 2; half > 0 && errors.Is(err, ErrTooLarge) {
+		g.write(subject, parts[:half])
+		g.write(subject, parts[half:])
+		return
+	}
+	if len(parts) == 1 && errors.Is(err, ErrTooLarge) {
+		receipt, err = g.pieces(messageOf(subject, parts), err)
+	}
+	for _, p := range parts {
+		p.receipt, p.err = receipt, err
+		close(p.done)
+	}
+}
+
+func (g *Groups) publish(m *Message) (Receipt, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), g.o.Within)
+	defer cancel()
+	return g.o.Log.Publish(ctx, m)
+}
+
+// pieces has a message that is too large written in halves of halves, and returns where
+// the last is. What was written before one fails stays: sent again, it counts once.
+func (g *Groups) pieces(m *Message, why error) (receipt Receipt, err error) {
+	halves := m.Halves()
+	if halves == nil {
+		return Receipt{}, why
+	}
+	for _, half := range halves {
+		if receipt, err = g.publish(half); errors.Is(err, ErrTooLarge) {
+			receipt, err = g.pieces(half, err)
+		}
+		if err != nil {
+			return Receipt{}, err
 		}
 	}
+	return receipt, nil
 }
 
 // take takes the parts of the next message from those that wait.
 func (g *Groups) take(l *lane) []*part {
+	most := g.o.Room()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n, bytes, held := 0, 0, 0
 	for ; n < len(l.parts); n++ {
 		p := l.parts[n]
-		if n > 0 && !Fits(bytes, held, p.data, p.events) {
+		if n > 0 && !Fits(most, bytes, held, p.data, p.events) {
 			break
 		}
 		bytes, held = bytes+len(p.data), held+p.events
@@ -211,9 +258,32 @@ func NewMessage(subject string, data []byte, n int) *Message {
 	return &Message{Subject: subject, ID: messageID(subject, data), Data: data, Events: n}
 }
 
-// Fits says whether what has that many bytes and events may have a part more.
-func Fits(bytes, n int, data []byte, more int) bool {
-	return bytes+len(data) <= maxMessage && n+more <= events.MaxEvents
+// Fits says whether what has that many bytes and events may have a part more, where a
+// message may have most bytes.
+func Fits(most, bytes, n int, data []byte, more int) bool {
+	return bytes+len(data) <= min(most, MaxMessage) && n+more <= events.MaxEvents
+}
+
+// Halves returns two messages of the events of one, in their order; nil when it has one
+// event alone, or is no array.
+func (m *Message) Halves() []*Message {
+	var items []json.RawMessage
+	if err := json.Unmarshal(m.Data, &items); err != nil || len(items) < 2 {
+		return nil
+	}
+	half := len(items) / 2
+	return []*Message{arrayOf(m.Subject, items[:half]), arrayOf(m.Subject, items[half:])}
+}
+
+func arrayOf(subject string, items []json.RawMessage) *Message {
+	data := []byte{'['}
+	for i, item := range items {
+		if i > 0 {
+			data = append(data, ',')
+		}
+		data = append(data, item...)
+	}
+	return NewMessage(subject, append(data, ']'), len(items))
 }
 
 // Join makes one message of messages to one subject.

@@ -229,10 +229,10 @@ func TestMessagesHaveAllInOrder(t *testing.T) {
 			if err := json.Unmarshal(m.Data, &list); err != nil {
 				rt.Fatal(err)
 			}
-			if len(list) != m.Events || m.Events > events.MaxEvents || len(parts) > 1 && len(m.Data) > maxMessage {
+			if len(list) != m.Events || m.Events > events.MaxEvents || len(parts) > 1 && len(m.Data) > MaxMessage {
 				rt.Fatalf("a message of %d events, %d bytes, says %d", len(list), len(m.Data), m.Events)
 			}
-			if len(l.parts) > 0 && Fits(len(m.Data)+1, m.Events, l.parts[0].data, l.parts[0].events) {
+			if len(l.parts) > 0 && Fits(MaxMessage, len(m.Data)+1, m.Events, l.parts[0].data, l.parts[0].events) {
 				rt.Fatal("the next part had room")
 			}
 			all = append(all, list...)
@@ -270,12 +270,12 @@ func TestBounds(t *testing.T) {
 		bytes, n, more int
 		want           bool
 	}{
-		{maxMessage - item, 1, 1, true},
-		{maxMessage - item + 1, 1, 1, false},
+		{MaxMessage - item, 1, 1, true},
+		{MaxMessage - item + 1, 1, 1, false},
 		{1, events.MaxEvents - 3, 3, true},
 		{1, events.MaxEvents - 2, 3, false},
 	} {
-		if is := Fits(c.bytes, c.n, data, c.more); is != c.want {
+		if is := Fits(1<<40, c.bytes, c.n, data, c.more); is != c.want {
 			t.Errorf("%+v: %t", c, is)
 		}
 	}
@@ -284,7 +284,7 @@ func TestBounds(t *testing.T) {
 // A part that is larger than a message may be goes alone, at once.
 func TestALargePartGoesAlone(t *testing.T) {
 	g := New(Options{Log: newGated(), Waiting: 1 << 40})
-	large := make([]byte, maxMessage+1)
+	large := make([]byte, MaxMessage+1)
 	l := &lane{subject: "s", parts: []*part{{data: large, events: 1}, {data: large, events: 1}}}
 	for range 2 {
 		if parts := g.take(l); len(parts) != 1 {

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -33,6 +35,7 @@ type Options struct {
 // Intake is an httpapi.Publisher.
 type Intake struct {
 	groups  *groups.Groups
+	log     *stream
 	spool   *spool.Spool // nil = none
 	most    int64        // bytes that it may keep
 	figures *figures
@@ -45,14 +48,16 @@ func Open(o Options) (*Intake, error) {
 		return nil, fmt.Errorf("intake: %w", err)
 	}
 	i := &Intake{most: cmp.Or(o.SpoolBytes, spool.DefaultMost), figures: newFigures()}
-	var log groups.Log = &stream{conn: o.Conn, js: js, figures: i.figures}
+	i.log = &stream{conn: o.Conn, js: js, figures: i.figures}
+	i.log.measure()
+	var log groups.Log = i.log
 	if o.SpoolDir != "" {
-		if i.spool, err = spool.Open(spool.Options{Dir: o.SpoolDir, Log: log, Most: i.most, Logger: o.Logger}); err != nil {
+		if i.spool, err = spool.Open(spool.Options{Dir: o.SpoolDir, Log: log, Room: i.Room, Most: i.most, Logger: o.Logger}); err != nil {
 			return nil, err
 		}
 		log = i.spool
 	}
-	i.groups = groups.New(groups.Options{Log: log})
+	i.groups = groups.New(groups.Options{Log: log, Room: i.Room})
 	return i, nil
 }
 
@@ -71,6 +76,10 @@ func (i *Intake) Publish(ctx context.Context, subject string, array []byte, n in
 	}
 	return httpapi.Receipt{Seq: r.Seq, Spooled: r.Spooled}, err
 }
+
+// Room implements httpapi.Publisher. It waits for nothing, as the connection does while it
+// writes to a broker that reads nothing.
+func (i *Intake) Room() int { return int(i.log.room.Load()) }
 
 // Run brings what was kept into the log until ctx ends, and returns nil then. Its error
 // is that of the disk.
@@ -95,6 +104,20 @@ type stream struct {
 	conn    *nats.Conn
 	js      jetstream.JetStream
 	figures *figures
+	room    atomic.Int64 // bytes of events that a message may have
+}
+
+// headerRoom is what the headers of a message take at most, of what the broker takes.
+const headerRoom = 256
+
+// measure takes in what the broker takes: another one, or the same with another
+// configuration, may take less.
+func (s *stream) measure() {
+	most := s.conn.MaxPayload()
+	if most == 0 { // there was no connection yet
+		most = math.MaxInt32
+	}
+	s.room.Store(max(1, most-headerRoom))
 }
 
 // Publish implements groups.Log.
@@ -114,23 +137,26 @@ func (s *stream) publish(ctx context.Context, m *groups.Message) (*jetstream.Pub
 	if !s.conn.IsConnected() {
 		return nil, away(nats.ErrDisconnected)
 	}
+	s.measure()
 	msg := nats.NewMsg(m.Subject)
 	msg.Data = m.Data
 	msg.Header.Set(events.HeaderContentType, "application/json")
 	msg.Header.Set(events.HeaderMsgID, m.ID)
 	ack, err := s.js.PublishMsg(ctx, msg)
 	if err != nil {
-		return nil, refusal(err)
+		return nil, s.refusal(err)
 	}
 	return ack, nil
 }
 
 // refusal says of an error whether the log may take the message later.
-func refusal(err error) error {
+func (s *stream) refusal(err error) error {
 	var said *jetstream.APIError
 	switch {
-	case errors.Is(err, nats.ErrMaxPayload), errors.As(err, &said) && said.ErrorCode == tooLarge:
-		return httpapi.Refuse(httpapi.ErrTooLarge, "the message is larger than the log takes: split it")
+	case errors.Is(err, nats.ErrMaxPayload):
+		return largeError{httpapi.Refuse(httpapi.ErrTooLarge, "this is larger than a message of the log's broker may be, its max_payload of %d bytes: split it", s.conn.MaxPayload())}
+	case errors.As(err, &said) && said.ErrorCode == tooLarge:
+		return largeError{httpapi.Refuse(httpapi.ErrTooLarge, "this is larger than a message of the log may be, its stream's max_msg_size: split it")}
 	case said != nil && said.Code == 400:
 		return fmt.Errorf("the log refuses the message: %w", err)
 	}
@@ -147,6 +173,13 @@ type awayError struct{ error }
 func (awayError) Is(target error) bool { return target == spool.ErrAway }
 
 func (e awayError) Unwrap() error { return e.error }
+
+// largeError is a refusal that groups and spools know.
+type largeError struct{ error }
+
+func (largeError) Is(target error) bool { return target == groups.ErrTooLarge }
+
+func (e largeError) Unwrap() error { return e.error }
 
 // tooLarge is the broker's code for a message above the stream's max_msg_size.
 const tooLarge = 10054

@@ -80,18 +80,19 @@ type batch struct {
 
 // first returns the first records that were not brought; io.EOF when there are none.
 func (s *Spool) first() (*batch, error) {
+	most := s.o.Room()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.parts) > 0 {
 		if p := s.parts[0]; p.from < p.to {
-			return p.batch()
+			return p.batch(most)
 		}
 		s.finish(s.parts[0])
 	}
 	return nil, io.EOF
 }
 
-func (p *segment) batch() (*batch, error) {
+func (p *segment) batch(most int) (*batch, error) {
 	b := &batch{p: p, next: p.from}
 	for b.next < p.to {
 		r, next, err := readRecord(p.file, b.next)
@@ -100,7 +101,7 @@ func (p *segment) batch() (*batch, error) {
 			return nil, io.ErrUnexpectedEOF
 		case err != nil:
 			return nil, err
-		case len(b.list) > 0 && (r.Subject != b.list[0].Subject || !groups.Fits(b.bytes, b.events, r.Data, r.Events)):
+		case len(b.list) > 0 && (r.Subject != b.list[0].Subject || !groups.Fits(most, b.bytes, b.events, r.Data, r.Events)):
 			return b, nil
 		}
 		b.list = append(b.list, r.message())
@@ -176,7 +177,12 @@ func (s *Spool) bring(ctx context.Context, p *segment, list []*groups.Message) (
 		return uint64(m.Events), nil
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
+	case len(list) == 1 && errors.Is(err, groups.ErrTooLarge):
+		list = m.Halves() // it was kept when the log took more
 	case len(list) == 1:
+		list = nil
+	}
+	if list == nil {
 		return 0, s.refuse(p, m, err)
 	}
 	for i := range list { // one of them may be what it does not take

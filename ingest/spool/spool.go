@@ -34,6 +34,8 @@ var ErrInUse = errors.New("another program keeps its events there: give each a d
 type Options struct {
 	Dir string
 	Log groups.Log
+	// Room is that of groups.Options.
+	Room func() int
 	// Most is how many bytes may be kept, 0 = DefaultMost.
 	Most int64
 	// Try bounds the first try of a message while nothing is kept, 0 = 2 s: as long as
@@ -132,6 +134,9 @@ func Open(o Options) (*Spool, error) {
 	}
 	if o.Segment == 0 {
 		o.Segment = defaultSegment
+	}
+	if o.Room == nil {
+		o.Room = func() int { return groups.MaxMessage }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
