@@ -34,8 +34,9 @@ a login for each user, DIR/NAME.user, with one line name:password:
   viewer    reads the log: replay, verify
   gateway   publishes usage and asks, and reads nothing but answers to itself
 
-Run again, it keeps users and passwords. It may be run with a new version to give the users the
-rights that this version needs. A server reads the file at its start.`
+Run again, it keeps users and passwords, and finishes what a run that was killed began. It may
+be run with a new version to give the users the rights that this version needs. A server reads
+the file at its start.`
 }
 
 func (n *natsUsersCmd) run(_ context.Context, p program.Process) error {
@@ -43,6 +44,8 @@ func (n *natsUsersCmd) run(_ context.Context, p program.Process) error {
 	switch {
 	case errors.Is(err, natsusers.ErrIsolated):
 		return program.Hint(err, "add --isolate, or begin in another directory with users that have other passwords")
+	case errors.Is(err, natsusers.ErrBusy):
+		return program.Hint(err, "run this one again when the other one is done")
 	case errors.Is(err, natsusers.ErrOtherFile):
 		return program.Hint(err, "put the file back that belongs to it, or make another password with --rotate")
 	case err != nil:

@@ -102,7 +102,7 @@ type Owner struct {
 // here may be imported wherever the boundary of purity allows it.
 var Owners = []Owner{
 	{"github.com/nats-io/nats-server", words("ingest", "ingest/natsusers", "internal/brokertest"), "only the owner of the log runs a server, and reads its configuration; tests run those of others"},
-	{"github.com/cockroachdb/pebble", words("projector/pebblestore", "ingest", "internal/scratch"), "one store speaks Pebble; ingest and scratch take its file lock"},
+	{"github.com/cockroachdb/pebble", words("projector/pebblestore", "ingest", "ingest/natsusers", "internal/scratch"), "one store speaks Pebble; ingest, its users and scratch take its file lock"},
 	{"github.com/vmihailenco/msgpack", words("wire"), "one package reads encodings"},
 	{"github.com/alecthomas/kong", words("cmd", "internal/program"), "command lines belong to programs"},
 	{"github.com/santhosh-tekuri/jsonschema", words("httpapi/openapitest", "schemas/schematest"), "schemas judge in tests alone"},
