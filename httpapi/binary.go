@@ -18,6 +18,22 @@ func isBinary(r *http.Request, m media) bool {
 	return len(r.Header["Ce-Specversion"]) > 0 && m != mediaCloudEvent && m != mediaCloudEvents
 }
 
+// strayAttribute returns the attribute that a header has without the ce-specversion that
+// makes the request a CloudEvent, "" when there is none: its sender means one, and an id
+// that is not taken would count what is sent again twice. In a body that is a CloudEvent
+// itself the attributes are those of the body.
+func strayAttribute(r *http.Request, m media) string {
+	if m == mediaCloudEvent || m == mediaCloudEvents || isBinary(r, m) {
+		return ""
+	}
+	for _, name := range attributes {
+		if len(r.Header[name]) > 0 {
+			return strings.ToLower(name)
+		}
+	}
+	return ""
+}
+
 // copyAttributes takes those of a binary CloudEvent over, as events reads them. One that
 // is there twice is refused: which of them counts, others between us and the sender may
 // see otherwise.

@@ -58,7 +58,7 @@ func (g *guard) checkPlace(r *http.Request) *fault {
 		return forbidden("host-not-allowed",
 			"host: "+quote(r.Host)+" is not a name of this server: call it by a loopback name, or add the name to QUOTA_HTTP_HOSTS")
 	}
-	if origin := r.Header["Origin"]; len(origin) > 0 && !sameHost(origin, r.Host) {
+	if origin := r.Header["Origin"]; len(origin) > 0 && !samePage(origin, r) {
 		return forbidden("origin-not-allowed",
 			"origin: "+quote(strings.Join(origin, ", "))+" is another site than "+quote(r.Host)+": pages of other sites may not call this server")
 	}
@@ -175,9 +175,10 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// sameHost reports whether the one Origin is the server that host names. The
-// scheme may differ from ours: a proxy in front may speak TLS.
-func sameHost(origin []string, host string) bool {
+// samePage reports whether the one Origin is the server that the request is for. Where we
+// speak TLS a page that came without it is another's, which anybody on the way can write.
+// Else the scheme may differ from ours: a proxy in front may speak TLS.
+func samePage(origin []string, r *http.Request) bool {
 	if len(origin) != 1 {
 		return false
 	}
@@ -186,7 +187,10 @@ func sameHost(origin []string, host string) bool {
 		return false // "null" too: sandboxed pages and files
 	}
 	port := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
-	return port != "" && strings.EqualFold(strings.TrimSuffix(u.Host, port), strings.TrimSuffix(host, port))
+	if port == "" || r.TLS != nil && u.Scheme != "https" {
+		return false
+	}
+	return strings.EqualFold(strings.TrimSuffix(u.Host, port), strings.TrimSuffix(r.Host, port))
 }
 
 // bearer returns the token of the one header that has one.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"crypto/tls"
 	"net/http"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func TestCheckBind(t *testing.T) {
 var guardCases = []struct {
 	name, host, path string
 	origin, auth     []string
-	open             bool
+	open, tls        bool
 	status           int
 	code, says       string
 }{
@@ -64,6 +65,10 @@ var guardCases = []struct {
 	{name: "same origin", host: "localhost:8480", path: "/", origin: []string{"http://localhost:8480"}, open: true},
 	{name: "same origin behind TLS", host: "quota.example.com", path: "/", origin: []string{"https://quota.example.com"}, auth: []string{"Bearer s3cret"}},
 	{name: "default port said", host: "localhost:80", path: "/", origin: []string{"http://localhost"}, open: true},
+	{name: "same origin of ours with TLS", host: "localhost:8480", path: "/", origin: []string{"https://localhost:8480"}, open: true, tls: true},
+	{name: "the page came without TLS", host: "localhost:8480", path: "/", origin: []string{"http://localhost:8480"}, open: true, tls: true, status: 403, code: "origin-not-allowed"},
+	{name: "the page came without TLS, from port 80", host: "localhost", path: "/", origin: []string{"http://localhost"}, open: true, tls: true, status: 403, code: "origin-not-allowed"},
+	{name: "default port of TLS said", host: "localhost:443", path: "/", origin: []string{"https://localhost"}, open: true, tls: true},
 	{name: "other site", host: "localhost:8480", path: "/", origin: []string{"https://evil.example"}, open: true, status: 403, code: "origin-not-allowed"},
 	{name: "other port", host: "localhost:8480", path: "/", origin: []string{"http://localhost:3000"}, open: true, status: 403, code: "origin-not-allowed"},
 	{name: "sandboxed page", host: "localhost:8480", path: "/", origin: []string{"null"}, open: true, status: 403, code: "origin-not-allowed"},
@@ -96,6 +101,9 @@ func TestGuard(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.Host = c.host
+			if c.tls {
+				r.TLS = &tls.ConnectionState{}
+			}
 			for _, o := range c.origin {
 				r.Header.Add("Origin", o)
 			}

@@ -25,6 +25,8 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 		return a.publishBody(w, r, m, false)
 	case isBinary(r, m):
 		return invalid("ce-specversion: a stream holds many events, and the headers describe one: leave the ce- headers out, or send one event")
+	case strayAttribute(r, m) != "":
+		return noVersion(strayAttribute(r, m))
 	}
 	return a.ingestStream(w, r)
 }
@@ -32,6 +34,9 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 // publishBody publishes the events of a body that is read whole; of releases alone,
 // when they need no type.
 func (a *api) publishBody(w http.ResponseWriter, r *http.Request, m media, releases bool) error {
+	if name := strayAttribute(r, m); name != "" {
+		return noVersion(name)
+	}
 	t, err := a.publishing.enter()
 	if err != nil {
 		return err
@@ -55,6 +60,10 @@ func (a *api) publishBody(w http.ResponseWriter, r *http.Request, m media, relea
 	}
 	a.publishItems(w, r, body, items, isArray)
 	return nil
+}
+
+func noVersion(attribute string) error {
+	return invalid("ce-specversion: is missing, and " + attribute + " is there: send \"ce-specversion: 1.0\" with it, or leave the ce- headers out")
 }
 
 func (a *api) publishItems(w http.ResponseWriter, r *http.Request, body *eventBody, items [][]byte, isArray bool) {
