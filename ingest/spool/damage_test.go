@@ -30,6 +30,9 @@ func TestACutAnywhere(t *testing.T) {
 		if st := s.Stats(); st.Messages != want || st.Damaged != 0 {
 			t.Fatalf("cut at %d of %d: %+v", n, len(both), st)
 		}
+		if _, err := os.Stat(path); (err != nil) != (n < len(magic)) {
+			t.Fatalf("cut at %d, and the file: %v", n, err)
+		}
 		if n%50 == 0 {
 			s.keep("c")
 			s.again()
@@ -74,6 +77,30 @@ func TestDamageAnywhere(t *testing.T) {
 		s.log.list = nil
 		s.must(os.Remove(filepath.Join(s.o.Dir, drained)))
 	}
+}
+
+// A segment that is made anew is brought from its start, whatever was brought of the old.
+func TestDamageBehindTheCursor(t *testing.T) {
+	s := newStage(t, Options{})
+	s.log.set(true)
+	s.keep("a")
+	first := s.parts[0].to
+	s.keep("b")
+	second := s.parts[0].to
+	s.keep("c")
+	s.say(cursor{Segment: 1, Offset: first})
+	data, err := os.ReadFile(s.path(1))
+	s.must(err)
+	data[second-1] ^= 1
+	s.must(os.WriteFile(s.path(1), data, 0o600))
+	for range 2 {
+		s.again()
+		if st := s.Stats(); st.Messages != 1 {
+			t.Errorf("%+v", st)
+		}
+	}
+	s.bringAll()
+	s.expect("c")
 }
 
 // Only the last segment can have been cut short by a crash.

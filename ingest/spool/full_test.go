@@ -2,6 +2,7 @@ package spool
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/quotashare/quotashare/ingest/groups"
 )
@@ -174,32 +177,41 @@ func TestNoRoomForTheCursor(t *testing.T) {
 	}
 }
 
-// A spool that 0.1 left has its cursor in JSON, and its disk may be full.
+// A spool that 0.1 left has its cursor in JSON, and its disk may be full: the room for
+// another one is that of the first segment, or comes later.
 func TestAFullDiskOfTheFirstRelease(t *testing.T) {
-	d := newSmall()
-	s := newStage(t, Options{Segment: 1 << 20, disk: d})
-	s.log.set(true)
-	s.keep("a")
-	from := s.parts[0].to
-	s.keep("b")
-	s.must(s.Close())
-	note := filepath.Join(s.o.Dir, drained)
-	s.must(os.WriteFile(note, fmt.Appendf(nil, `{"segment":1,"offset":%d}`, from), 0o600))
-	d.room = 0
-	s.open()
-	s.bringAll()
-	s.expect("b")
-	s.again()
-	if info, err := os.Stat(note); err != nil || info.Size() == 2*slotSize || s.next != 2 {
-		t.Errorf("%v, %v; the next segment is %d", info, err, s.next) // there was room for 26 bytes less
+	for _, n := range []int{1, 60} {
+		d := newSmall()
+		s := newStage(t, Options{Segment: 1 << 20, disk: d})
+		s.log.set(true)
+		s.keep("a")
+		from := s.parts[0].to
+		want := slices.Repeat([]string{"b"}, n)
+		for range n {
+			s.keep("b")
+		}
+		s.must(s.Close())
+		note := filepath.Join(s.o.Dir, drained)
+		s.must(os.WriteFile(note, fmt.Appendf(nil, `{"segment":1,"offset":%d}`, from), 0o600))
+		d.room = 0
+		s.open()
+		s.bringAll()
+		s.expect(want...)
+		if info, err := os.Stat(note); err != nil || (info.Size() == 2*slotSize) != (n == 60) || (s.Stats().Failed == 0) != (n == 60) {
+			t.Errorf("%d: %v, %v, %+v", n, info, err, s.Stats())
+		}
+		s.again()
+		if s.next != 2 {
+			t.Errorf("the next segment is %d", s.next)
+		}
+		d.room = 1 << 20
+		s.retry()
+		s.log.set(true)
+		s.keep("c")
+		s.again()
+		s.bringAll()
+		s.expect(append(want, "c")...)
 	}
-	d.room = 1 << 20
-	s.retry()
-	s.log.set(true)
-	s.keep("c")
-	s.again()
-	s.bringAll()
-	s.expect("b", "c")
 }
 
 // A cursor that cannot be written, and files that cannot be deleted, stop nothing; they
@@ -283,6 +295,56 @@ func TestNoRoomForWhatIsRefused(t *testing.T) {
 			t.Errorf("cut off: %q, %v", all, err)
 		}
 	}
+}
+
+// The cursor stays before what no other file has.
+func TestTheCursorWaitsForWhatIsRefused(t *testing.T) {
+	d := newSmall()
+	s := newStage(t, Options{disk: d})
+	s.log.set(true)
+	s.keep("bad")
+	_, err := s.publish("quota.adjustment", "a")
+	s.must(err)
+	_, err = s.publish("quota.release", "c")
+	s.must(err)
+	s.log.set(false)
+	s.log.refuses = func(m *groups.Message) bool { return bytes.Contains(m.Data, []byte("bad")) }
+	d.room = 0
+	for range 2 {
+		b, err := s.first()
+		s.must(err)
+		taken, err := s.bring(t.Context(), b.p, b.list)
+		s.must(err)
+		s.passed(b, taken, true)
+	}
+	s.again()
+	if st := s.Stats(); st.Messages != 3 {
+		t.Errorf("after the next start: %+v", st)
+	}
+}
+
+// What Run could not write or delete it tries again, also when nothing comes.
+func TestRunTriesAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newSmall()
+		s := newStage(t, Options{disk: d})
+		s.log.set(true)
+		s.keep("a")
+		d.broken, d.unnamed = true, true
+		s.bringAll()
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		synctest.Wait()
+		d.broken, d.unnamed = false, false
+		time.Sleep(eachSweep)
+		synctest.Wait()
+		if names := s.files(); !slices.Equal(names, []string{drained}) {
+			t.Errorf("left: %q", names)
+		}
+		stop()
+		s.must(<-done)
+	})
 }
 
 // Of two slots one is whole, whatever becomes of the other.
