@@ -56,6 +56,7 @@ func TestNobodyFillsTheLog(t *testing.T) {
 		`"x\"%[1]d" - Publish Violation - Subject "quota.%[1]d"`:                   1,
 		`"go" - "$G/user:omni" - Subscription Violation - Subject "a", SID %[1]d`:  1,
 		`"go" - "$G/user:u%[1]d" - Publish Violation - Subject "quota.hold"`:       mostSaid + 1,
+		`"$G/user:u%[1]d" - Publish Violation - Subject "quota.hold"`:              mostSaid + 1,
 		`authentication error - User "%[1]d"`:                                      mostSaid + 1,
 	} {
 		var out bytes.Buffer
