@@ -336,7 +336,9 @@ func TestRunTriesAgain(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- s.Run(ctx) }()
 		synctest.Wait()
+		s.mu.Lock()
 		d.broken, d.unnamed = false, false
+		s.mu.Unlock()
 		time.Sleep(eachSweep)
 		synctest.Wait()
 		if names := s.files(); !slices.Equal(names, []string{drained}) {
