@@ -27,15 +27,16 @@ const temporary = new Set(["unavailable", "busy", "stopping", "timeout", "intern
 class Again extends Error {
   constructor(why, after) {
     super(why);
-    this.after = after; // seconds, if the engine said how many
+    // Seconds, if the engine said how many. What is no number is no reason to hurry.
+    this.after = /^[0-9]{1,9}$/.test(after ?? "") ? Number(after) : 0;
   }
 }
 
 // Refused: what was sent is wrong, or we may not send it. Again it would be no better.
 class Refused extends Error {}
 
-// post sends a document once and returns the answer.
-async function post(path, document, within) {
+// post sends a document once and returns the answer, which is one if the test says so.
+async function post(path, document, within, isAnswer) {
   const headers = { "content-type": "application/json" };
   if (token) headers.authorization = `Bearer ${token}`;
   let response, text;
@@ -51,13 +52,17 @@ async function post(path, document, within) {
     throw new Again(`no answer: ${error.cause?.message || error.message}`); // none in time, no connection, half of one
   }
   const answer = parse(text);
-  if (response.ok && answer) return answer;
-  const why = `${response.status}: ${answer?.error?.message || `no answer of Quotashare: is ${url} its address?`}`;
+  // A login page of the network, or another program at the address, says 200 too.
+  if (response.ok && isAnswer(answer)) return answer;
+  const said = (!response.ok && answer?.error?.message) || `no answer of Quotashare: is ${url} its address? It says ${JSON.stringify(text.slice(0, 60))}`;
+  const why = `${response.status}: ${said}`;
   if (response.ok || response.status === 429 || response.status >= 500) {
     throw new Again(why, response.headers.get("retry-after"));
   }
   throw new Refused(why);
 }
+
+const isDecision = (answer) => typeof answer?.decision === "string";
 
 function parse(text) {
   try {
@@ -75,7 +80,7 @@ async function untilAnswered(once) {
       return await once();
     } catch (error) {
       if (!(error instanceof Again)) throw error;
-      const wait = Number(error.after || pause);
+      const wait = error.after || pause;
       if (performance.now() + wait * 1000 > end) {
         throw new Refused(`given up: ${error.message}; what was sent may be sent again as it was`);
       }
@@ -90,7 +95,7 @@ async function untilAnswered(once) {
 // again when the answer is lost, or some could not be stored.
 function publish(path, events) {
   return untilAnswered(async () => {
-    const { results } = await post(path, events, 10_000);
+    const { results } = await post(path, events, 10_000, (answer) => answer?.results?.length === events.length);
     const errors = results.map((r, i) => [i + 1, r.error]).filter(([, error]) => error);
     const said = errors.map(([line, error]) => `event ${line}: ${error.message}`).join("; ");
     if (errors.some(([, error]) => temporary.has(error.code))) throw new Again(said);
@@ -103,7 +108,7 @@ function publish(path, events) {
 // all traffic because the engine is away. Whoever thinks otherwise blocks here.
 async function admit(question) {
   try {
-    return await post("/api/quota/decide", question, 2000);
+    return await post("/api/quota/decide", question, 2000, isDecision);
   } catch (error) {
     if (!(error instanceof Again)) throw error;
     console.error(`${question.requestId}: ${error.message}`);
@@ -156,7 +161,7 @@ async function call(name, time, prompt) {
 // show prints how the key stands, from a state that knows all that was published.
 async function show(minSeq) {
   const answer = await untilAnswered(async () => {
-    const a = await post("/api/quota/decide", { apiKeyId, connectionId, explain: true, minSeq, maxWaitMs: 5000 }, 10_000);
+    const a = await post("/api/quota/decide", { apiKeyId, connectionId, explain: true, minSeq, maxWaitMs: 5000 }, 10_000, isDecision);
     if (a.degraded?.includes("min-seq")) throw new Again(`the answer does not know sequence ${minSeq} yet`);
     return a;
   });

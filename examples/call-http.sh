@@ -42,6 +42,15 @@ field() {
 	{ grep -oE "\"$1\":(\"([^\"\\\\]|\\\\.)*\"|[^],}]*)" || true; } | head -n 1 | sed -E 's/^"[^"]*":"?//; s/"$//; s/\\(["\\/])/\1/g'
 }
 
+# is_answer says whether the answer is one to what was sent to a path. A login page of the
+# network, or another program at the address, says 200 too.
+is_answer() { # PATH
+	case $1 in
+	*/decide) [[ $answer == '{'*'"decision":"'* ]] ;;
+	*) [[ $answer == '{'*'"results":[{'* ]] ;;
+	esac
+}
+
 # post sends a body once. It sets answer, and succeeds if it is one; else it sets why, and
 # after, the seconds that the engine wants us to wait.
 post() { # PATH BODY SECONDS
@@ -52,8 +61,10 @@ post() { # PATH BODY SECONDS
 	after=
 	case $status in
 	2??)
-		answer=$(cat "$work/answer")
-		return 0
+		answer=$(tr -d '\0' <"$work/answer")
+		is_answer "$1" && return 0
+		why="$status: no answer of Quotashare: is $url its address? It says '${answer:0:60}'"
+		return 1
 		;;
 	000)
 		why="no answer: $(cat "$work/error")"
@@ -62,7 +73,7 @@ post() { # PATH BODY SECONDS
 	esac
 	why="$status: $(field message <"$work/answer")"
 	case $status in
-	429 | 5??) after=$(sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]*\).*/\1/p' "$work/headers") ;;
+	429 | 5??) after=$(sed -nE 's/^[Rr]etry-[Aa]fter: *0*([0-9]{1,9})\r?$/\1/p' "$work/headers" | tail -n 1) ;;
 	*) refused "$why" ;;
 	esac
 	return 1

@@ -15,6 +15,7 @@ for how many seconds an event is sent again. examples/README.md has the rules it
 import http.client
 import json
 import os
+import re
 import sys
 import time
 import urllib.error
@@ -37,7 +38,8 @@ class Again(Exception):
 
     def __init__(self, why, after=None):
         super().__init__(why)
-        self.after = after  # seconds, if the engine said how many
+        # Seconds, if the engine said how many. What is no number is no reason to hurry.
+        self.after = int(after) if re.fullmatch("[0-9]{1,9}", after or "") else 0
 
 
 class Refused(Exception):
@@ -48,22 +50,30 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def post(path, document, within):
-    """Sends a document once and returns the answer."""
+def post(path, document, within, field="decision", kind=str):
+    """Sends a document once and returns the answer, which has a field of some kind."""
     headers = {"Content-Type": "application/json"}
     if TOKEN:
         headers["Authorization"] = "Bearer " + TOKEN
     request = urllib.request.Request(URL + path, json.dumps(document).encode(), headers)
     try:
-        with urllib.request.urlopen(request, timeout=within) as answer:
-            return json.load(answer)
+        with urllib.request.urlopen(request, timeout=within) as response:
+            status, body = response.status, response.read()
     except urllib.error.HTTPError as error:
         why = "%d: %s" % (error.code, message(error.read()))
         if error.code == 429 or error.code >= 500:
             raise Again(why, error.headers.get("Retry-After"))
         raise Refused(why)
-    except (OSError, http.client.HTTPException, ValueError) as error:
+    except (OSError, http.client.HTTPException) as error:
         raise Again("no answer: %s" % error)  # none in time, no connection, half of one
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        answer = None
+    # A login page of the network, or another program at the address, says 200 too.
+    if isinstance(answer, dict) and isinstance(answer.get(field), kind):
+        return answer
+    raise Again("%d: no answer of Quotashare: is %s its address? It says %.60r" % (status, URL, body))
 
 
 def message(body):
@@ -80,7 +90,7 @@ def until_answered(once):
         try:
             return once()
         except Again as error:
-            wait = float(error.after or pause)
+            wait = error.after or pause
             if time.monotonic() + wait > end:
                 raise Refused("given up: %s; what was sent may be sent again as it was" % error)
             say("again in %g s: %s" % (wait, error))
@@ -96,7 +106,9 @@ def publish(path, events):
     """
 
     def once():
-        results = post(path, events, 10)["results"]
+        results = post(path, events, 10, "results", list)["results"]
+        if len(results) != len(events):
+            raise Again("%d results of %d events: is %s Quotashare?" % (len(results), len(events), URL))
         errors = [(i + 1, r["error"]) for i, r in enumerate(results) if "error" in r]
         for line, error in errors:
             if error["code"] in TEMPORARY:
