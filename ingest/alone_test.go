@@ -37,6 +37,10 @@ func TestTheLogOfAServerAloneIsNoNodes(t *testing.T) {
 	if err := begin(node, false); err != nil {
 		t.Fatalf("that of a node, which has a copy: %v", err)
 	}
+	alone.Dir = node.Dir
+	if err := begin(alone, false); !errors.Is(err, ErrNode) {
+		t.Errorf("a node's, without its cluster: %v", err)
+	}
 	alone.Dir = t.TempDir()
 	node.Dir = alone.Dir
 	if err := begin(alone, true); err != nil {

@@ -97,6 +97,14 @@ func TestThreeNodes(t *testing.T) {
 	js, done = up(1)
 	publish("second")
 	publish("second") // stored once, whichever node leads by now
+	// One that comes back with an empty disk is current when it has the log, and no sooner:
+	// then the next may go.
+	nodes[0] = start(t, node(0))
+	becomesCurrent(t, nodes[0], js)
+	done()
+	stop(t, nodes[1])
+	js, done = up(0)
+	publish("second")
 	stream, err := js.Stream(t.Context(), events.Stream)
 	if err != nil {
 		t.Fatal(err)
@@ -106,8 +114,22 @@ func TestThreeNodes(t *testing.T) {
 		t.Errorf("the log is %+v of %+v", info.State, info.Cluster)
 	}
 	done()
-	stop(t, nodes[1])
+	stop(t, nodes[0])
 	stop(t, nodes[2])
+}
+
+// becomesCurrent waits until a node has what the others have, which nobody tells: the log
+// is asked how it is meanwhile.
+func becomesCurrent(t *testing.T, s *Server, js jetstream.JetStream) {
+	t.Helper()
+	if s.Current() {
+		t.Error("it has all before it can have anything")
+	}
+	for end := time.Now().Add(time.Minute); !s.Current(); {
+		if _, err := js.Stream(t.Context(), events.Stream); time.Now().After(end) {
+			t.Fatalf("it never has the log, which answers %v", err)
+		}
+	}
 }
 
 // TestAClusterOfStrangers: a node that shows a certificate of nobody's is none.

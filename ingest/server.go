@@ -16,6 +16,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/ingest/natsusers"
 )
 
 // readyTimeout bounds the wait for the first connection to be accepted. The
@@ -35,6 +38,8 @@ type Server struct {
 	log  *serverLog
 	lock io.Closer
 	own  []nats.Option
+	node bool   // of a cluster
+	in   string // the account that has the log
 }
 
 // Start runs an embedded NATS server with JetStream and returns once it
@@ -56,7 +61,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{log: newServerLog(&o), lock: lock, own: own}
+	s := &Server{log: newServerLog(&o), lock: lock, own: own, node: o.Cluster != nil, in: natsusers.LogAccount(opts)}
 	if s.nats, err = server.NewServer(opts); err != nil {
 		return nil, errors.Join(fmt.Errorf("nats server: %w", err), lock.Close())
 	}
@@ -97,6 +102,25 @@ func (s *Server) Connect(name string) (*nats.Conn, error) {
 		return nil, fmt.Errorf("nats server: %w", err)
 	}
 	return nc, nil
+}
+
+// Current reports whether a node has caught up with the others: the cluster has a leader,
+// and this node's copies of the streams have what was acknowledged while it was away.
+// Until then another node must not be stopped, as it may have the last whole copy. A
+// server that is alone is always current, and so is a node without a copy of a stream.
+func (s *Server) Current() bool {
+	if !s.node {
+		return true
+	}
+	if !s.nats.JetStreamIsCurrent() {
+		return false
+	}
+	for _, stream := range []string{events.Stream, events.RejectedStream, DecisionsStream} {
+		if s.nats.JetStreamIsStreamAssigned(s.in, stream) && !s.nats.JetStreamIsStreamCurrent(s.in, stream) {
+			return false
+		}
+	}
+	return true
 }
 
 // Failed delivers what the server calls fatal while it runs. A program that

@@ -28,6 +28,9 @@ func TestANodeWaitsForTheOthers(t *testing.T) {
 	if !strings.Contains(p.log.String(), "every=2s") {
 		t.Errorf("it does not say how often it tries:\n%s", p.log)
 	}
+	if status, _ := ask(t, "GET", p.HTTP+"/readyz", ""); status != 503 {
+		t.Errorf("/readyz is %d: who restarts nodes one by one would go on", status)
+	}
 	p.end(t)
 }
 

@@ -5,14 +5,20 @@ import (
 	"net/http"
 
 	"github.com/quotashare/quotashare/decider"
+	"github.com/quotashare/quotashare/ingest"
 )
 
 // front is the engine of a program that only takes events: it publishes and
-// folds nothing, so it is ready as soon as it has the log.
-type front struct{ *decider.Engine }
+// folds nothing, so it is ready at once, and keeps what a log that is away does not take.
+// A node of a cluster is ready when it has caught up with the others: until then none of
+// them may be stopped.
+type front struct {
+	*decider.Engine
+	server *ingest.Server // nil when somebody else runs it
+}
 
 // Ready implements httpapi.Engine.
-func (front) Ready() bool { return true }
+func (f front) Ready() bool { return f.server == nil || f.server.Current() }
 
 // eventsOnly leaves those paths of the HTTP door that need no fold.
 func eventsOnly(h http.Handler) http.Handler {

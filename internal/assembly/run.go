@@ -268,7 +268,7 @@ func (r *run) handler(engine *decider.Engine, l *logOf) (http.Handler, error) {
 		Engine: engine, Publisher: l.intake, Version: program.Version, Token: r.cfg.APIToken, Tokens: others, Hosts: r.cfg.HTTPHosts, Registry: registry, Log: r.log,
 	}
 	if !r.parts.Decides {
-		c.Engine = front{engine}
+		c.Engine = front{engine, l.server}
 		h, err := httpapi.New(c)
 		return eventsOnly(h), err
 	}
