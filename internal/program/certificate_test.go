@@ -100,6 +100,66 @@ func TestWhatIsNoCertificateIsNamed(t *testing.T) {
 	}
 }
 
+// TestAPasswordThatIsChanged while a program runs: refused for a while, it comes back when
+// the file has the new one, without a restart.
+func TestAPasswordThatIsChanged(t *testing.T) {
+	dir := t.TempDir()
+	conf, user := filepath.Join(dir, "nats.conf"), filepath.Join(dir, "me.user")
+	set := func(password string) {
+		must(t, os.WriteFile(conf, []byte("authorization { users = [{user: me, password: "+password+"}] }"), 0o600))
+	}
+	login := func(password string) {
+		must(t, os.WriteFile(user, login.Login{User: "me", Password: password}.Encode(), 0o600))
+	}
+	set("old")
+	login("old")
+	o := ingest.Options{Dir: t.TempDir(), Addr: "127.0.0.1:-1", Users: conf, Logger: slog.New(slog.DiscardHandler)}
+	s, err := ingest.Start(o)
+	must(t, err)
+	o.Addr = strings.TrimPrefix(s.ClientURL(), "nats://")
+	said := heard{refused: make(chan struct{}, 100), back: make(chan struct{}, 1)}
+	nc, err := Dial(t.Context(), Broker{URL: s.ClientURL(), User: user}, "test", slog.New(slog.NewTextHandler(said, nil)))
+	must(t, err)
+	defer nc.Close()
+	must(t, s.Shutdown())
+	set("new")
+	s, err = ingest.Start(o)
+	must(t, err)
+	defer func() { nc.Close(); must(t, s.Shutdown()) }()
+	for range 3 { // by the library's default two would have ended it
+		said.wait(t, said.refused)
+	}
+	login("new")
+	said.wait(t, said.back)
+}
+
+// heard is a log that tells of two kinds of its lines.
+type heard struct{ refused, back chan struct{} }
+
+func (h heard) Write(line []byte) (int, error) {
+	var to chan struct{}
+	switch text := strings.ToLower(string(line)); {
+	case strings.Contains(text, "the log answers again"):
+		to = h.back
+	case strings.Contains(text, "authorization"):
+		to = h.refused
+	}
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+	return len(line), nil
+}
+
+func (h heard) wait(t *testing.T, line chan struct{}) {
+	t.Helper()
+	select {
+	case <-line:
+	case <-time.After(30 * time.Second):
+		t.Fatal("nothing is said")
+	}
+}
+
 // TestWhoWeAreToTheLog: a user of a file that is read at each connection, and a server
 // that is known by certificates of another.
 func TestWhoWeAreToTheLog(t *testing.T) {

@@ -53,7 +53,7 @@ func Dialing(to Broker, name string, log *slog.Logger) (conn *nats.Conn, connect
 	opts = append(opts,
 		nats.ErrorHandler(refused), nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(redialWait), nats.RetryOnFailedConnect(true),
 		nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(maxPings),
-		nats.ConnectHandler(func(*nats.Conn) { opened <- struct{}{} }),
+		nats.ConnectHandler(func(nc *nats.Conn) { goesOn(nc); opened <- struct{}{} }),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
 			log.Warn("the log does not answer; trying again", "url", shown, "every", redialWait, "err", err)
 		}),
@@ -81,6 +81,15 @@ func Dialing(to Broker, name string, log *slog.Logger) (conn *nats.Conn, connect
 			return ctx.Err()
 		}
 	}, nil
+}
+
+// goesOn makes a connection that was let in once try for ever, whatever is said later: a
+// password that is being changed is new at one node and old at the next, and a file that
+// is put right must not need a restart. Until then two refusals of one server end it, so
+// that who has a wrong one learns of it at the start. The library has one option for both.
+func goesOn(nc *nats.Conn) {
+	nc.Opts.IgnoreAuthErrorAbort = true
+	_ = nc.LastError() // takes the lock under which the option is read
 }
 
 // WithoutSecrets is a list of URLs as it may be shown.
