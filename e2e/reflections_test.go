@@ -40,6 +40,39 @@ func TestReflections(t *testing.T) {
 	})
 }
 
+// TestATraceIsNoConfiguration, to whatever subject who has no user has the broker send it,
+// which it does in its own time.
+func TestATraceIsNoConfiguration(t *testing.T) {
+	m := newMirror(t, "nobody")
+	for _, subject := range []string{"quota.config.pool.team", "quota.hold"} {
+		before := m.mustCall("GET", apiPath("pools", "team"), "")
+		seen, err := m.gateway.SubscribeSync(subject)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.gateway.PublishMsg(&nats.Msg{
+			Subject: "quota.consumption", Header: nats.Header{"Nats-Trace-Dest": {subject}}, Data: []byte(`{"apiKeyId":"alice","connectionId":"kimi"}`),
+		}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := seen.NextMsgWithContext(deadline(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(got.Data), `{"server":`) {
+			t.Errorf("%s: it is no trace: %s", subject, got.Data)
+		}
+		if err := seen.Unsubscribe(); err != nil {
+			t.Error(err)
+		}
+		m.at(m.marker())
+		if now := m.mustCall("GET", apiPath("pools", "team"), ""); now != before {
+			t.Errorf("%s: the pool is %s, and was %s", subject, now, before)
+		}
+		m.send("PATCH", apiPath("pools", "team"), object{"name": "after " + subject})
+	}
+}
+
 // TestReadersCannotBringBackConfiguration by having the broker send a document that was in
 // force once to the subject that it came from: the stored message still says after which
 // one it is to come, and that has passed.
