@@ -6,22 +6,24 @@ import {
   reasonLong, reasonShort, rejectionMeaning, ruleMeaning, sourceName, windowName, windowNoun,
 } from "./terms";
 
-/** The words of an enumeration in the API's own description. */
-function wordsOf(file: string, schema: string): string[] {
-  const path = new URL(`../../../httpapi/openapi/${file}.json`, import.meta.url);
-  const document = JSON.parse(readFileSync(path, "utf8")) as { components: { schemas: Record<string, { enum?: string[] }> } };
-  return document.components.schemas[schema]?.enum ?? [];
+/** The words of an enumeration in the API's own description: a schema of what goes over the wire, or of HTTP alone. */
+function wordsOf(file: string, name: string): string[] {
+  const path = new URL(`../../../${file}.json`, import.meta.url);
+  const document = JSON.parse(readFileSync(path, "utf8")) as { $defs?: Words; components?: { schemas: Words } };
+  return (document.$defs ?? document.components?.schemas)?.[name]?.enum ?? [];
 }
+
+type Words = Record<string, { enum?: string[] }>;
 
 describe("every word of the API has a meaning here", () => {
   test.each<[string, string, (word: never) => string]>([
-    ["decide", "Reason", reasonShort],
-    ["decide", "Reason", reasonLong],
-    ["decide", "Degraded", degradedReason],
-    ["base", "Window", windowName],
-    ["base", "Window", windowNoun],
-    ["plans", "Source", sourceName],
-    ["log", "Rejection", rejectionMeaning],
+    ["schemas/reply", "Reason", reasonShort],
+    ["schemas/reply", "Reason", reasonLong],
+    ["schemas/reply", "Degraded", degradedReason],
+    ["schemas/common", "Window", windowName],
+    ["schemas/common", "Window", windowNoun],
+    ["httpapi/openapi/plans", "Source", sourceName],
+    ["schemas/rejected", "Rejection", rejectionMeaning],
   ])("%s %s", (file, schema, say) => {
     const words = wordsOf(file, schema);
     expect(words.length).toBeGreaterThan(2);
@@ -50,7 +52,7 @@ test("reasons name what is used up", () => {
 });
 
 test("only a suspension does not end by itself", () => {
-  const all = wordsOf("decide", "Reason") as Reason[];
+  const all = wordsOf("schemas/reply", "Reason") as Reason[];
   expect(all.filter((reason) => !endsByItself(reason))).toEqual(["suspended"]);
 });
 
