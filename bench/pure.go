@@ -24,6 +24,8 @@ func (h *half) Model(int, quota.Unit) windows.Counter                     { retu
 
 func (h *half) Reading(int, quota.Window) fairshare.Reading { return fairshare.Reading{} }
 
+func (h *half) As(int) fairshare.Counters { return h }
+
 func (h *half) Scoped(_ int, _ quota.Window, dst []fairshare.Level) []fairshare.Level { return dst }
 
 func (h *half) Held(quota.Unit, quota.Amount, fairshare.Whose, int64) quota.Amount { return 0 }

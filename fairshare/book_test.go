@@ -27,6 +27,8 @@ func (b *book) Key(conn int, u quota.Unit, w quota.Window) windows.Counter {
 	return b.conns[conn].key[u][w]
 }
 
+func (b *book) As(int) Counters { return b }
+
 func (b *book) Total(conn int, u quota.Unit, w quota.Window) windows.Counter {
 	return b.conns[conn].total[u][w]
 }

@@ -3,6 +3,7 @@ package fairshare
 import (
 	"slices"
 
+	"github.com/quotashare/quotashare/fairshare/guarantee"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/windows"
@@ -38,6 +39,10 @@ type Facts struct {
 	// The block ends when there is room for one more hold; then the list is not
 	// needed.
 	roomFrees bool
+
+	// How the other allocations stand, under the rule guarantee.
+	peers     peers
+	dimension guarantee.Dimension // scratch
 
 	measured  int64
 	numbers   []numbers // of that instant, per line
@@ -81,6 +86,7 @@ func (f *Facts) Gather(q *Question, c Counters, now int64) {
 			f.read(&f.lines[i], c)
 		}
 	}
+	f.readPeers(c)
 	f.readHeld(c, now)
 	if f.judgeFirst() && f.searches() && !f.waitsForRoom(c) {
 		f.holds, f.listed = c.Holds(f.holds), true
@@ -101,6 +107,7 @@ func (f *Facts) readHeld(c Counters, now int64) {
 	for i := range f.lines {
 		f.held = append(f.held, f.lines[i].holding(c, now))
 	}
+	f.holdPeers(c, now)
 	f.sum(now)
 }
 

@@ -17,6 +17,9 @@ type Hold struct {
 	Key     bool  // it is the asker's, or one of the others' if it asks as they
 	Model   bool  // it is the asking key's own and for the asked model
 	End     int64 // epoch ms from which it counts no more
+	// Allocation is the index of the allocation that its key asks by, -1 = it has none.
+	// It is set for pools of the rule guarantee alone.
+	Allocation int
 }
 
 // Whose says which holds are summed.
@@ -149,6 +152,47 @@ func (x *falls) sort(holds []Hold) {
 		}
 		x.order, x.spare = x.spare, x.order
 	}
+}
+
+// fillPeers adds up what each allocation has in each of the lines, all of them dimensions.
+func (x *falls) fillPeers(lines []line, holds []Hold, allocations int) {
+	x.sort(holds)
+	x.steps, x.ends = x.steps[:0], x.ends[:0]
+	x.spare = x.spare[:0]
+	begins := x.deal(holds, allocations)
+	all := x.order
+	for i := range lines {
+		for j := range allocations {
+			x.order = all[begins[j]:begins[j+1]]
+			x.add(holds, lines[i].unit, lines[i].limit, OfAll)
+		}
+	}
+	x.order = all
+}
+
+// deal puts the holds in the order of their allocations, of each in the order that they
+// have. It returns where those of each allocation begin, and last where they end; those
+// that have none are left out.
+func (x *falls) deal(holds []Hold, allocations int) []int {
+	begins := make([]int, allocations+1)
+	for _, p := range x.order {
+		if j := holds[p.at].Allocation; j >= 0 {
+			begins[j+1]++
+		}
+	}
+	for j := range allocations {
+		begins[j+1] += begins[j]
+	}
+	next := slices.Clone(begins)
+	x.spare = x.spare[:begins[allocations]]
+	for _, p := range x.order {
+		if j := holds[p.at].Allocation; j >= 0 {
+			x.spare[next[j]] = p
+			next[j]++
+		}
+	}
+	x.order, x.spare = x.spare, x.order
+	return begins
 }
 
 func (x *falls) add(holds []Hold, u quota.Unit, most quota.Amount, whose Whose) {

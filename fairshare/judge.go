@@ -1,6 +1,7 @@
 package fairshare
 
 import (
+	"github.com/quotashare/quotashare/fairshare/guarantee"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/quota"
 )
@@ -33,6 +34,9 @@ type numbers struct {
 
 	shared bool // the asker has a share
 	share  quota.Amount
+	// The rule guarantee, where it is the pool's, and what it says.
+	guaranteed bool
+	promise    guarantee.Verdict
 	// reported is the pool's use with the provider's word wherever there is
 	// one, × 1e8: Σ reading in points×1e-6 × limit, or local total × 1e8. The
 	// pool's provider saturation is reported / (1e8 × limit).
@@ -53,6 +57,8 @@ func (n *numbers) judge(policy plans.Policy, threshold quota.Ratio) (r Reason, a
 		return n.capReason, false
 	case n.used >= full || n.poolFull():
 		return GlobalSaturated, false
+	case n.guaranteed:
+		return n.kept(), n.promise.Over
 	case !n.aboveShare() || !n.strict(threshold):
 		return OK, false
 	case policy == plans.Hard:
@@ -68,7 +74,20 @@ func passes(have, estimate, limit quota.Amount) bool {
 	return have >= limit || quota.AddSat(have, min(estimate, limit)) > limit
 }
 
-func (n *numbers) poolFull() bool { return n.limit > 0 && passes(n.t(), n.estimate, n.limit) }
+// kept is what the rule guarantee says of a line that is not full.
+func (n *numbers) kept() Reason {
+	if n.promise.Outcome.Blocks() {
+		return FairShare
+	}
+	return OK
+}
+
+func (n *numbers) poolFull() bool {
+	if n.guaranteed {
+		return n.promise.Outcome == guarantee.Full
+	}
+	return n.limit > 0 && passes(n.t(), n.estimate, n.limit)
+}
 
 func (n *numbers) aboveShare() bool { return n.limit > 0 && n.shared && n.c() > n.share }
 

@@ -18,17 +18,26 @@ func (f *Facts) sum(now int64) {
 	f.measured, f.numbers = now, f.numbers[:0]
 	for i := range f.lines {
 		f.numbers = append(f.numbers, numbers{})
-		n, l := &f.numbers[i], &f.lines[i]
-		n.estimate, n.limit, n.used = f.q.Estimate[l.unit], l.limit, unknownUsed
-		n.share, n.shared = l.share, f.q.Allocation >= 0
-		n.cap, n.capReason = l.cap, CapAbsolute
-		if l.kind == modelCapped {
-			n.capReason = ModelCap
-		}
-		f.sumCounters(n, l, i*f.conns, now)
-		h := f.holdingAt(i, now)
-		n.heldTotal, n.held, n.heldCap = h.all, h.key, h.cap
-		n.againstC = quota.AddSat(n.consumed, h.cap)
+		f.sumLine(i, now)
+	}
+}
+
+// sumLine works out the numbers of one line.
+func (f *Facts) sumLine(i int, now int64) {
+	n, l := &f.numbers[i], &f.lines[i]
+	*n = numbers{}
+	n.estimate, n.limit, n.used = f.q.Estimate[l.unit], l.limit, unknownUsed
+	n.share, n.shared = l.share, f.q.Allocation >= 0
+	n.cap, n.capReason = l.cap, CapAbsolute
+	if l.kind == modelCapped {
+		n.capReason = ModelCap
+	}
+	f.sumCounters(n, l, i*f.conns, now)
+	h := f.holdingAt(i, now)
+	n.heldTotal, n.held, n.heldCap = h.all, h.key, h.cap
+	n.againstC = quota.AddSat(n.consumed, h.cap)
+	if n.guaranteed = f.guaranteed(l); n.guaranteed {
+		n.promise = f.guarantee(i, n, n.estimate, now)
 	}
 }
 

@@ -46,6 +46,10 @@ type Counters interface {
 	// Model is the asker's hourly counter of the asked model. It is called for
 	// a key with model caps only, and means that key alone, never the others.
 	Model(conn int, u quota.Unit) windows.Counter
+	// As is the same state as the keys of another allocation of the pool would ask it, by
+	// its index: Key, the part in Reading, and what Held has of the asker are theirs. It
+	// is called for pools of the rule guarantee, and good until it is called again.
+	As(allocation int) Counters
 	// Reading is what the provider says without a scope; the zero Reading when
 	// it said nothing.
 	Reading(conn int, w quota.Window) Reading

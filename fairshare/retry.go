@@ -51,6 +51,9 @@ func (f *Facts) wait(now int64, conns []int) int64 {
 	case f.allowed(now, conns):
 		return 0
 	}
+	if f.peers.n > 0 {
+		return f.waitPeriods(now, conns)
+	}
 	f.findStretches(now)
 	start := now
 	for _, end := range f.stretches {

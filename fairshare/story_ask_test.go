@@ -57,6 +57,8 @@ func (a asker) Reading(conn int, w quota.Window) (r Reading) {
 	return r
 }
 
+func (a asker) As(int) Counters { return a }
+
 func (a asker) Scoped(conn int, w quota.Window, dst []Level) []Level {
 	for _, s := range a.saws {
 		if s.conn == a.conn(conn) && s.window == w && s.scope != "" && strings.Contains(a.model, s.scope) {

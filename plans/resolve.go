@@ -25,6 +25,10 @@ type Resolved struct {
 	Pool       *Pool
 	Dimensions []PoolDimension
 
+	// Weights are the weights of the allocations, in pool order, or all 1 when all are 0:
+	// what one key used is compared with what another used by them.
+	Weights []int64
+
 	allocation map[string]int
 	others     int // index of the allocation for quota.AllOthers, -1 none
 	modelCaps  map[string][]ModelCap
@@ -40,6 +44,7 @@ func Resolve(p *Pool, planOf func(connectionID string) Plan) *Resolved {
 			r.others = i
 		}
 	}
+	r.Weights = compared(p.Allocations)
 	if len(p.ModelCaps) > 0 {
 		r.modelCaps = make(map[string][]ModelCap)
 	}
@@ -48,6 +53,20 @@ func Resolve(p *Pool, planOf func(connectionID string) Plan) *Resolved {
 	}
 	r.resolveDimensions(planOf)
 	return r
+}
+
+func compared(list []Allocation) []int64 {
+	weights, equal := make([]int64, len(list)), true
+	for i, a := range list {
+		weights[i] = int64(a.Weight)
+		equal = equal && a.Weight == 0
+	}
+	for i := range weights {
+		if equal {
+			weights[i] = 1
+		}
+	}
+	return weights
 }
 
 // resolveDimensions takes the dimensions of the first connection; each of the

@@ -116,6 +116,14 @@ func (s *State) putPool(doc *plans.Pool, from origin) *pool {
 	return p
 }
 
+// asks is the index of the allocation that a key asks by, -1 = it has none.
+func (p *pool) asks(key ref) int {
+	if i, own := p.alloc[key]; own {
+		return i
+	}
+	return p.others
+}
+
 // resolve works out the pool's dimensions, limits and shares, and what an operator
 // should know, from the plans of its connections.
 func (p *pool) resolve(planOf func(connectionID, provider string) plans.Plan) {

@@ -201,7 +201,7 @@ func (r *reader) ofModel(x *hold) bool { return r.model != 0 && x.model == r.mod
 func (r *reader) Holds(dst []fairshare.Hold) []fairshare.Hold {
 	r.all(func(x *hold) {
 		if !r.replaces(x) {
-			dst = append(dst, fairshare.Hold{Amounts: x.amounts, End: x.end, Key: r.ofAsker(x), Model: r.ofModel(x)})
+			dst = append(dst, fairshare.Hold{Amounts: x.amounts, End: x.end, Key: r.ofAsker(x), Model: r.ofModel(x), Allocation: r.p.asks(x.key)})
 		}
 	})
 	if r.locals != nil {

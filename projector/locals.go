@@ -405,6 +405,7 @@ func (r *reader) localHolds(dst []fairshare.Hold) []fairshare.Hold {
 				dst = append(dst, fairshare.Hold{
 					Amounts: x.Amounts, End: x.End,
 					Key: r.isLocalOf(x, fairshare.OfAsker), Model: r.isLocalOf(x, fairshare.OfAskersModel),
+					Allocation: r.p.asks(r.s.names.find(x.APIKeyID)),
 				})
 			}
 		}

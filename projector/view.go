@@ -250,7 +250,7 @@ func (a *Asked) forgetShared() {
 func (s *State) gather(q *questions.Question, a, first *Asked, request idHash) {
 	p, conn := s.asked(q)
 	a.UnknownPool = p == nil && q.Pool != ""
-	a.reader = reader{s: s, p: p, key: s.names.find(q.APIKeyID), ttl: s.settings.doc.SignalTTLMs()}
+	a.reader = reader{s: s, p: p, key: s.names.find(q.APIKeyID), ttl: s.settings.doc.SignalTTLMs(), peer: a.reader.peer}
 	if q.Reserve {
 		a.reader.without = s.holds.byID[request]
 	}
@@ -348,6 +348,13 @@ type reader struct {
 	at    int
 	mine  *pair
 	known bool
+	peer  *peer // another allocation's; nil until one is asked for
+}
+
+// peer reads as another allocation of the pool.
+type peer struct {
+	reader
+	rest unlisted // when that is of the unlisted keys
 }
 
 // pairOf returns the pair of a key on one of the pool's connections. Where nobody
@@ -369,6 +376,30 @@ func (r *reader) Key(conn int, u quota.Unit, w quota.Window) windows.Counter {
 		r.at, r.mine, r.known = conn, r.pairOf(conn, r.key, 0), true
 	}
 	return r.s.counters.get(r.mine, u, w)
+}
+
+// As implements fairshare.Counters. What an allocation reads is what a question of its
+// key would, so there is nothing else to know of it.
+func (r *reader) As(allocation int) fairshare.Counters {
+	if r.peer == nil {
+		r.peer = new(peer)
+	}
+	p, x := r.p, r.peer
+	x.reader = reader{s: r.s, p: p, without: r.without, locals: r.locals, request: r.request, ttl: r.ttl, asker: p.doc.Allocations[allocation].APIKeyID}
+	switch {
+	case allocation != p.others:
+		at := allocation
+		if p.others >= 0 && at > p.others {
+			at--
+		}
+		x.key = p.listed[at]
+	case r.others != nil:
+		x.others = r.others
+	default:
+		x.rest.pool = nil // it may be of another state
+		x.others = &x.rest
+	}
+	return &x.reader
 }
 
 // Total implements fairshare.Counters.

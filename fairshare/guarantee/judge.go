@@ -67,6 +67,7 @@ const NoKey = -1
 // Verdict is the outcome and how it came about.
 type Verdict struct {
 	Outcome  Outcome
+	Over     bool         // the asker has used more than its share before
 	Promised quota.Amount // that the asker can still use at once, or by the end of the bucket
 	Kept     quota.Amount // Σ need + E: for others, against this question
 	Headroom quota.Amount // H: left for those who used less
@@ -233,6 +234,7 @@ func (s *sums) gapReaches(gap wide, least quota.Amount) bool {
 
 func (s *sums) verdict() Verdict {
 	v := Verdict{Promised: max(0, s.ends-s.own.Used), Kept: quota.AddSat(s.need, s.extra), Headroom: quota.AddSat(s.headroom[0], s.headroom[1])}
+	v.Over = s.a.Key != NoKey && s.own.Used > s.own.Share
 	d := s.d
 	total := quota.AddSat(d.Total, s.x)
 	switch {
