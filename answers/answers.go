@@ -105,7 +105,7 @@ func judged(r *questions.Reply, a *projector.Asked, d *fairshare.Answer, s *Scra
 	r.Reason = d.Reason.String()
 	r.Deprioritize, r.ScoreFactor = d.Deprioritize, d.ScoreFactor
 	r.HTTPStatus = 200
-	r.Scope = string(d.Scope)
+	r.Scope, r.Detail = string(d.Scope), d.Detail
 	if d.Reason.Blocks() && d.RetryMs >= 0 {
 		r.RetryAfterMs, r.RetryAt = d.RetryMs, a.Now+d.RetryMs
 	}

@@ -10,6 +10,7 @@ import (
 const (
 	strictMode   = "strict"
 	generousMode = "generous"
+	promiseMode  = "guarantee"
 )
 
 // Explain appends how the dimensions of the plan look at instant now to the
@@ -46,6 +47,10 @@ func (f *Facts) explain(i int) questions.Dimension {
 	if strict {
 		d.Mode = strictMode
 	}
+	if n.guaranteed {
+		p := &n.promise
+		d.Mode, d.Promised, d.Kept, d.Headroom, d.HasPromise = promiseMode, p.Promised, p.Kept, p.Headroom, true
+	}
 	if n.limit > 0 && n.shared {
 		d.FairShare, d.HasFairShare = n.share, true
 		d.Deficit = n.consumed - n.share
@@ -70,8 +75,27 @@ func (f *Facts) remaining(i int, strict bool) quota.Amount {
 			left = min(left, m.cap-m.againstC)
 		}
 	}
-	if strict && n.shared && f.policy() == plans.Hard {
+	switch {
+	case n.guaranteed:
+		left = f.mostAllowed(i, max(left, 0))
+	case strict && n.shared && f.policy() == plans.Hard:
 		left = min(left, n.share-n.c())
 	}
 	return max(left, 0)
+}
+
+// mostAllowed is the most that the rule guarantee lets the asker use at once of line i,
+// up to most. What it lets pass of more it lets pass of less, so halving finds it.
+func (f *Facts) mostAllowed(i int, most quota.Amount) quota.Amount {
+	n := &f.numbers[i]
+	least := quota.Amount(0) // nothing is always let pass
+	for least < most {
+		mid := least + (most-least+1)/2
+		if f.guarantee(i, n, mid, f.measured).Outcome.Blocks() {
+			most = mid - 1
+		} else {
+			least = mid
+		}
+	}
+	return least
 }

@@ -160,9 +160,38 @@ func (f *Facts) rule(v *Verdict, conn int, now int64) {
 		v.Scope = f.scope(*v)
 	case a == nil:
 		v.Reason = NoAllocation
+		return
 	case above && policy == plans.Soft && !v.Observe:
 		v.Deprioritize, v.ScoreFactor = true, f.q.SoftFactor
 	}
+	if f.peers.n > 0 {
+		v.Detail = f.detail(v)
+	}
+}
+
+// detail is what the rule guarantee says of a verdict: of a block what the binding line
+// does, else the most that the asker takes in any dimension; inside its promise it is
+// when it is so in all.
+func (f *Facts) detail(v *Verdict) string {
+	if v.Reason.Blocks() {
+		if v.Reason == FairShare {
+			return f.numbers[v.Line].promise.Outcome.String()
+		}
+		return ""
+	}
+	most, judged := guarantee.Guaranteed, false
+	for i := range f.numbers {
+		if n := &f.numbers[i]; n.guaranteed {
+			judged = true
+			if n.promise.Outcome == guarantee.Borrowed || most == guarantee.Guaranteed {
+				most = n.promise.Outcome
+			}
+		}
+	}
+	if !judged {
+		return ""
+	}
+	return most.String()
 }
 
 // policy returns the asker's policy. An unknown one is the careful one, hard.

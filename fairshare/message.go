@@ -3,6 +3,7 @@ package fairshare
 import (
 	"strconv"
 
+	"github.com/quotashare/quotashare/fairshare/guarantee"
 	"github.com/quotashare/quotashare/quota"
 )
 
@@ -80,6 +81,9 @@ func (f *Facts) appendNumbers(dst []byte, a *Answer) []byte {
 		return f.appendReading(dst, a)
 	}
 	have, held, of, whose := n.c(), n.held, n.share, " used, your share"
+	if n.guaranteed {
+		have = n.promise.Used
+	}
 	switch a.Reason {
 	case GlobalSaturated:
 		have, held, of, whose = n.t(), n.heldTotal, n.limit, " used by all keys"
@@ -95,7 +99,11 @@ func (f *Facts) appendNumbers(dst []byte, a *Answer) []byte {
 		dst = held.Append(append(dst, ", "...), l.unit)
 		dst = append(dst, " of it held by requests in flight"...)
 	}
-	if a.Reason == FairShare {
+	switch {
+	case a.Reason != FairShare:
+	case n.guaranteed:
+		dst = n.appendKept(append(dst, ". "...), l.unit)
+	default:
 		dst = append(dst, "; the pool is in strict mode"...)
 	}
 	if n.estimate > 0 && have < of {
@@ -103,6 +111,16 @@ func (f *Facts) appendNumbers(dst []byte, a *Answer) []byte {
 		dst = n.estimate.Append(dst, l.unit)
 	}
 	return dst
+}
+
+// appendKept appends for whom capacity is kept, and how much.
+func (n *numbers) appendKept(dst []byte, u quota.Unit) []byte {
+	words, kept := "Capacity is kept for keys that have used less: ", n.promise.Kept
+	if n.promise.Outcome == guarantee.Yield {
+		words, kept = "Keys that have used less go first: ", n.promise.Headroom
+	}
+	dst = kept.Append(append(dst, words...), u)
+	return append(append(append(dst, ' '), u.String()...), " of the limit"...)
 }
 
 // appendReading appends what the provider says of a window that has no room.

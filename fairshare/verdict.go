@@ -61,7 +61,10 @@ type Verdict struct {
 	Deprioritize bool        // a soft key above its share
 	ScoreFactor  quota.Ratio // RatioOne, or the soft factor when deprioritized
 	Line         int         // what was binding, for Facts.Binding; -1 nothing
-	Scope        Scope       // "" when the judgement is to allow, or Capacity of the engine
+	// Detail says under the rule guarantee how it came about: for whom capacity is kept
+	// (reserved, yield), or from what the asker takes (guaranteed, ok, borrowed).
+	Detail string
+	Scope  Scope // "" when the judgement is to allow, or Capacity of the engine
 }
 
 // Allowed reports whether the answer is allow.

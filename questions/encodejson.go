@@ -110,7 +110,17 @@ func jsonDimension(dst []byte, d *Dimension) []byte {
 		dst = jsonAmount(dst, `,"attributed":`, d.Attributed, quota.Percent, true)
 		dst = jsonAmount(dst, `,"unattributed":`, d.Unattributed, quota.Percent, true)
 	}
-	return append(dst, '}')
+	return append(jsonPromise(dst, d), '}')
+}
+
+// jsonPromise appends what the rule guarantee says.
+func jsonPromise(dst []byte, d *Dimension) []byte {
+	if !d.HasPromise {
+		return dst
+	}
+	dst = jsonAmount(dst, `,"promised":`, d.Promised, d.Unit, true)
+	dst = jsonAmount(dst, `,"kept":`, d.Kept, d.Unit, true)
+	return jsonAmount(dst, `,"headroom":`, d.Headroom, d.Unit, true)
 }
 
 func jsonString(dst []byte, name, s string) []byte {

@@ -107,6 +107,11 @@ func writeDimension(w *wire.Writer, d *Dimension) {
 		amountField(w, "attributed", d.Attributed, quota.Percent, true)
 		amountField(w, "unattributed", d.Unattributed, quota.Percent, true)
 	}
+	if d.HasPromise {
+		amountField(w, "promised", d.Promised, d.Unit, true)
+		amountField(w, "kept", d.Kept, d.Unit, true)
+		amountField(w, "headroom", d.Headroom, d.Unit, true)
+	}
 	w.End()
 }
 

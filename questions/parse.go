@@ -95,6 +95,9 @@ func readDimension(in wire.Reader) Dimension {
 	d.ObservedAt = in.Instant("observedAt")
 	d.Attributed, d.HasSplit = in.Amount("attributed", quota.Percent)
 	d.Unattributed, _ = in.Amount("unattributed", quota.Percent)
+	d.Promised, d.HasPromise = in.Amount("promised", d.Unit)
+	d.Kept, _ = in.Amount("kept", d.Unit)
+	d.Headroom, _ = in.Amount("headroom", d.Unit)
 	return d
 }
 

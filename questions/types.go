@@ -60,6 +60,12 @@ type Dimension struct {
 	Attributed   quota.Amount // unit percent
 	Unattributed quota.Amount // unit percent
 	HasSplit     bool         // else both are absent
+	// Under the rule guarantee: what the key can still use whatever the others do, what is
+	// kept for others against this question, and what is left for those that used less.
+	Promised   quota.Amount
+	Kept       quota.Amount
+	Headroom   quota.Amount
+	HasPromise bool // else all three are absent
 }
 
 // Reply is the answer to one question, or its error. The zero Reply, and one

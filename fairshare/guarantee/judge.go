@@ -20,6 +20,13 @@ const (
 	Full               // block: nothing is left
 )
 
+var outcomes = [...]string{
+	OK: "ok", Guaranteed: "guaranteed", Borrowed: "borrowed", Outside: "", Yield: "yield", Reserved: "reserved", Full: "",
+}
+
+// String is the detail that an answer has of the outcome, "" for one that says it all.
+func (o Outcome) String() string { return outcomes[o] }
+
 // Blocks reports whether the outcome is to block.
 func (o Outcome) Blocks() bool { return o >= Yield }
 
@@ -67,7 +74,8 @@ const NoKey = -1
 // Verdict is the outcome and how it came about.
 type Verdict struct {
 	Outcome  Outcome
-	Over     bool         // the asker has used more than its share before
+	Used     quota.Amount // by the asker in this period, with its holds
+	Over     bool         // that is more than its share
 	Promised quota.Amount // that the asker can still use at once, or by the end of the bucket
 	Kept     quota.Amount // Σ need + E: for others, against this question
 	Headroom quota.Amount // H: left for those who used less
@@ -234,7 +242,7 @@ func (s *sums) gapReaches(gap wide, least quota.Amount) bool {
 
 func (s *sums) verdict() Verdict {
 	v := Verdict{Promised: max(0, s.ends-s.own.Used), Kept: quota.AddSat(s.need, s.extra), Headroom: quota.AddSat(s.headroom[0], s.headroom[1])}
-	v.Over = s.a.Key != NoKey && s.own.Used > s.own.Share
+	v.Used, v.Over = s.own.Used, s.a.Key != NoKey && s.own.Used > s.own.Share
 	d := s.d
 	total := quota.AddSat(d.Total, s.x)
 	switch {
