@@ -12,7 +12,7 @@ export type OnDegraded = "open" | "closed";
 export type Policy = "hard" | "soft" | "burst";
 export type Source = "manual" | "catalogue" | "none";
 export type Decision = "allow" | "block";
-export type Strictness = "strict" | "generous";
+export type Strictness = "strict" | "generous" | "guarantee";
 export type Degraded = "lag" | "min-seq" | "no-hold";
 export type Reason =
   | "ok" | "no-pool" | "off" | "no-allocation" | "capacity" | "fair-share"

@@ -138,7 +138,7 @@ export function modeMeaning(mode: Mode): string {
 
 const rules: Record<Rule, string> = {
   threshold: "shares count once the pool is busy",
-  guarantee: "every key's share is kept free for it",
+  guarantee: "of every key's share, what it can still use at its pace is kept free for it",
 };
 
 /** "shares count once the pool is busy". */

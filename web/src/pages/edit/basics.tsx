@@ -62,7 +62,7 @@ export function Basics({ draft, change, problem, isNew, catalogue }: Props) {
   );
 }
 
-/** The rule by which the pool shares. This engine keeps the guarantee and its reserve, and does not yet go by them: that is said. */
+/** The rule by which the pool shares. */
 function Sharing({ draft, change, problem }: FormProps) {
   const guarantee = draft.rule === "guarantee";
   return (
@@ -71,7 +71,7 @@ function Sharing({ draft, change, problem }: FormProps) {
         <span class="field-label">How it shares</span>
         <Choice label="How it shares" value={draft.rule} onChange={(rule) => change({ rule })} options={rules} />
         <p class="field-hint">
-          {guarantee ? `${capital(ruleMeaning("guarantee"))}. This engine keeps the choice and does not go by it yet: ${ruleMeaning("threshold")}.` : `${capital(ruleMeaning("threshold"))}; before, keys may use what others leave.`}
+          {guarantee ? `${capital(ruleMeaning("guarantee"))}; all else anyone may use.` : `${capital(ruleMeaning("threshold"))}; before, keys may use what others leave.`}
         </p>
       </div>
       {(guarantee || draft.reserve !== "") && (

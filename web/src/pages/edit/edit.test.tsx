@@ -183,7 +183,7 @@ test("shares follow a plan that somebody sets meanwhile", async () => {
 test("rule and reserve are changed, and what only a later engine goes by is said", async () => {
   await open("team");
   await stage.choose("By guarantee");
-  expect(stage.text()).toContain("This engine keeps the choice and does not go by it yet: shares count once the pool is busy.");
+  expect(stage.text()).toContain("all else anyone may use.");
   stage.answer(() => refused(400, "invalid", "m", [{ field: "reserve", problem: "is not within 0 to 400" }]));
   await stage.type("Reserve", "500");
   expect(stage.sent.at(-1)).toMatchObject({ body: { rule: "guarantee", reserve: "500" } });
