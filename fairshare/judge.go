@@ -116,7 +116,7 @@ func (f *Facts) verdict(conn int, now int64) (v Verdict) {
 	case v.Reason.Blocks() || now >= f.roomOn(conn):
 		return v
 	}
-	v.Reason, v.Deprioritize, v.ScoreFactor = Capacity, false, quota.RatioOne
+	v.Reason, v.Detail, v.Deprioritize, v.ScoreFactor = Capacity, "", false, quota.RatioOne
 	if now >= f.q.RoomAt && f.q.Pool != nil {
 		v.Scope = ScopeConnection // another one may have a place
 	}
@@ -164,7 +164,7 @@ func (f *Facts) rule(v *Verdict, conn int, now int64) {
 	case above && policy == plans.Soft && !v.Observe:
 		v.Deprioritize, v.ScoreFactor = true, f.q.SoftFactor
 	}
-	if f.peers.n > 0 {
+	if f.peers.ruled {
 		v.Detail = f.detail(v)
 	}
 }

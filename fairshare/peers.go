@@ -10,7 +10,8 @@ import (
 // peers is what the rule guarantee needs to know beside one key and all: how every
 // allocation of the pool stands in every dimension.
 type peers struct {
-	n int // allocations; 0 = the pool has another rule, or none to keep a promise to
+	ruled bool // the pool has the rule
+	n     int  // allocations
 
 	// At (line*n + allocation)*conns + connection, of the lines that are dimensions.
 	keys  []windows.Counter
@@ -25,17 +26,17 @@ type peers struct {
 
 // guaranteed reports whether the pool has the rule guarantee, and the line a limit to
 // apply it to.
-func (f *Facts) guaranteed(l *line) bool { return f.peers.n > 0 && l.kind == dimension && l.limit > 0 }
+func (f *Facts) guaranteed(l *line) bool { return f.peers.ruled && l.kind == dimension && l.limit > 0 }
 
 // readPeers gathers how the other allocations stand. Dimensions come first among the
 // lines, so that a line's place is that of its dimension.
 func (f *Facts) readPeers(c Counters) {
 	p, pool := &f.peers, f.q.Pool
-	p.n, p.listed = 0, false
+	p.ruled, p.n, p.listed = false, 0, false
 	if pool == nil || pool.Pool.Rule != plans.Guarantee || pool.Pool.Mode == plans.Off {
 		return
 	}
-	p.n = len(pool.Pool.Allocations)
+	p.ruled, p.n = true, len(pool.Pool.Allocations)
 	size := len(pool.Dimensions) * p.n * f.conns
 	p.keys, p.parts = room(p.keys, size), room(p.parts, size)
 	for j := range p.n {

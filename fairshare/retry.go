@@ -50,8 +50,10 @@ func (f *Facts) wait(now int64, conns []int) int64 {
 		return max(0, f.roomOn(conns[0])-now)
 	case f.allowed(now, conns):
 		return 0
+	case f.suspended():
+		return -1
 	}
-	if f.peers.n > 0 {
+	if f.peers.ruled {
 		return f.waitPeriods(now, conns)
 	}
 	f.findStretches(now)
@@ -62,7 +64,14 @@ func (f *Facts) wait(now int64, conns []int) int64 {
 		}
 		start = end
 	}
-	return -1 // suspended: all else is over at the last stretch's end
+	return -1
+}
+
+// suspended reports whether nothing but an operator lets the asker pass: all else is over
+// at some time.
+func (f *Facts) suspended() bool {
+	a := f.allocation()
+	return a != nil && a.Suspended
 }
 
 // turn returns the first instant of start..last that allows; last does.
