@@ -77,6 +77,7 @@ var Boundaries = []Boundary{
 		"quota", "wire", "windows", "events", "plans", "fairshare", "questions", "projector", "projector/memstore",
 		"projector/pebblestore", "projector/jetsource", "snapshots/snapdir", "snapshots/projected", "replay", "replay/livelog", "httpapi", "ingest", "ingest/intake", "ingest/natsusers", "ingest/natsusers/login", "decider", "client", "gateway",
 	), "it measures what a program is put together from, and only programs know it"},
+	{"lab/chart", nil, "a picture knows curves, and not what they are of"},
 	{"fakeprovider", words("dialect", "wire"), "a provider knows its own dialect, and nothing of who asks before it is called"},
 	{"demo", words("client", "dialect", "fakeprovider", "gateway", "keyfile"), "it is a user of what others are given, and shows only what the engine says"},
 	{"examples/call", words("client"), "it is a gateway of somebody else, who has the SDK and nothing more"},

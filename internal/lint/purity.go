@@ -10,7 +10,7 @@ import (
 
 // Pure are the packages in which everything is a function of its arguments, so
 // that a replay of the same log gives the same bits on every machine.
-var Pure = []string{"quota", "wire", "events", "windows", "plans", "fairshare", "fairshare/guarantee", "questions", "usage", "saturation", "routing", "dialect", "answers", "explanation", "whatif", "snapshots", "snapshots/retention", "replay"}
+var Pure = []string{"quota", "wire", "events", "windows", "plans", "fairshare", "fairshare/guarantee", "questions", "usage", "saturation", "routing", "dialect", "answers", "explanation", "whatif", "snapshots", "snapshots/retention", "replay", "lab/chart"}
 
 // pureImports is what of the standard library a pure package may use, and all
 // it may use. A list of what is forbidden would have to be kept up with every
