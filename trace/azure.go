@@ -16,10 +16,14 @@ import (
 // azureHeader is the first line of an Azure LLM inference trace of 2023.
 const azureHeader = "TIMESTAMP,ContextTokens,GeneratedTokens"
 
+// keyColumn is what may follow: whose the requests were. The traces that were published
+// do not say; one of one's own does.
+const keyColumn = ",Key"
+
 // ErrNotAzure is a file that does not start like an Azure trace.
 var ErrNotAzure = errors.New("no Azure LLM inference trace: the first line is not " + azureHeader)
 
-// Deal says whose the rows become: the trace does not name its callers. Row n
+// Deal says whose the rows become of a trace that does not name its callers. Row n
 // goes to key n modulo Keys; the keys are key-1, key-2, ….
 type Deal struct {
 	ConnectionID string
@@ -28,7 +32,7 @@ type Deal struct {
 
 // NewAzure reads an Azure trace: TIMESTAMP in UTC, read to the millisecond,
 // ContextTokens and GeneratedTokens. Each row is one request with the sum of
-// the two.
+// the two. With a fourth column Key it is of that key, and nothing is dealt.
 func NewAzure(src io.Reader, o Options, d Deal) *Reader {
 	r := newReader(src, o)
 	a := azure{deal: d}
@@ -40,28 +44,40 @@ type azure struct {
 	deal Deal
 	rows int
 	head bool // the header was seen
+	keys bool // and has the column Key
 }
 
 func (a *azure) row(r *Reader, line []byte) (Row, bool, error) {
 	if !a.head {
-		if string(bytes.TrimPrefix(line, []byte("\ufeff"))) != azureHeader {
+		head, keys := strings.CutSuffix(string(bytes.TrimPrefix(line, []byte("\ufeff"))), keyColumn)
+		if head != azureHeader {
 			return Row{}, false, ErrNotAzure
 		}
-		a.head = true
+		a.head, a.keys = true, keys
 		return Row{}, false, nil
 	}
 	a.rows++
-	ms, tokens, err := azureFields(string(line))
+	fields := strings.Split(string(line), ",")
+	ms, tokens, err := a.fields(fields)
 	if err != nil {
 		return Row{Err: err}, true, nil
 	}
-	rest := a.event("", ms+r.shift, tokens)
-	return Row{Event: a.event(r.id("azure", rest), ms+r.shift, tokens), Time: ms + r.shift}, true, nil
+	key := a.key(fields)
+	rest := a.event("", key, ms+r.shift, tokens)
+	return Row{Event: a.event(r.id("azure", rest), key, ms+r.shift, tokens), Time: ms + r.shift}, true, nil
+}
+
+// key is whose the current row is.
+func (a *azure) key(fields []string) string {
+	if a.keys {
+		return fields[3]
+	}
+	return "key-" + strconv.Itoa((a.rows-1)%max(1, a.deal.Keys)+1)
 }
 
 // event writes the event of the current row; without an id it is what the id's
 // digest is made of.
-func (a *azure) event(id string, ms, tokens int64) []byte {
+func (a *azure) event(id, key string, ms, tokens int64) []byte {
 	w := wire.NewWriter(nil, wire.JSON)
 	w.Object()
 	if id != "" {
@@ -71,7 +87,7 @@ func (a *azure) event(id string, ms, tokens int64) []byte {
 	w.Name("time")
 	w.Instant(ms)
 	w.Name("apiKeyId")
-	w.String("key-" + strconv.Itoa((a.rows-1)%max(1, a.deal.Keys)+1))
+	w.String(key)
 	w.Name("connectionId")
 	w.String(a.deal.ConnectionID)
 	w.Name("cost")
@@ -85,12 +101,20 @@ func (a *azure) event(id string, ms, tokens int64) []byte {
 	return w.Bytes()
 }
 
-// azureFields reads one row. The seven decimals of the time are cut to the
+// fields reads one row. The seven decimals of the time are cut to the
 // milliseconds that instants have.
-func azureFields(line string) (ms, tokens int64, err error) {
-	f := strings.Split(line, ",")
-	if len(f) != 3 {
-		return 0, 0, fmt.Errorf("the row has %d fields, not 3", len(f))
+func (a *azure) fields(f []string) (ms, tokens int64, err error) {
+	want := 3
+	if a.keys {
+		want = 4
+	}
+	if len(f) != want {
+		return 0, 0, fmt.Errorf("the row has %d fields, not %d", len(f), want)
+	}
+	if a.keys {
+		if err := quota.ValidateID(f[3]); err != nil {
+			return 0, 0, fmt.Errorf("Key: %q %w", f[3], err)
+		}
 	}
 	t, err := time.Parse("2006-01-02 15:04:05", f[0])
 	if err != nil {

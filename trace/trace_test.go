@@ -61,6 +61,24 @@ func TestAzureRows(t *testing.T) {
 	}, all(t, r))
 }
 
+// A trace of one's own may say whose the requests were; then nothing is dealt.
+func TestTraceWithKeys(t *testing.T) {
+	text := "TIMESTAMP,ContextTokens,GeneratedTokens,Key\n" + strings.Join([]string{
+		"2023-11-16 18:15:46.6809999,374,44,alice",
+		"2023-11-16 18:15:51,0,0,bob & co",
+		"2023-11-16 18:15:51,0,0",
+		"2023-11-16 18:15:51,0,0,",
+	}, "\n")
+	check(t, []shown{
+		{Line: 2, Time: 1700158546680, Event: `{"id":"azure-t-2-b38659aa9409ced8","time":"2023-11-16T18:15:46.680Z",` +
+			`"apiKeyId":"alice","connectionId":"demo","cost":{"requests":1,"tokens":418}}`},
+		{Line: 3, Time: 1700158551000, Event: `{"id":"azure-t-3-ccaeda5b4229c120","time":"2023-11-16T18:15:51.000Z",` +
+			`"apiKeyId":"bob & co","connectionId":"demo","cost":{"requests":1,"tokens":0}}`},
+		{Line: 4, Err: "the row has 3 fields, not 4"},
+		{Line: 5, Err: `Key: "" is empty`},
+	}, all(t, NewAzure(strings.NewReader(text), Options{Name: "t.csv"}, Deal{ConnectionID: "demo", Keys: 2})))
+}
+
 func TestAzureWindowsFile(t *testing.T) {
 	text := "\ufeff" + strings.ReplaceAll(threeRows, "\n", "\r\n") + "\r\n"
 	want := all(t, NewAzure(strings.NewReader(threeRows), Options{Name: "a"}, Deal{"c", 1}))

@@ -15,7 +15,7 @@ import (
 type importCmd struct {
 	File       string `arg:"" help:"The file, or - for standard input. An event without an id gets one of file name, line number and content."`
 	Trace      string `enum:"ndjson,azure" default:"ndjson" help:"What it is: ndjson, one event per line, or azure, a CSV trace of LLM inference."`
-	Keys       int    `default:"1" help:"Of azure: how many keys the rows are dealt to, key-1, key-2, …."`
+	Keys       int    `default:"1" help:"Of azure: how many keys the rows are dealt to, key-1, key-2, …. Rows of a file with a fourth column Key are of that key."`
 	Connection string `help:"Of azure: the connection the rows used."`
 	Rebase     string `enum:",now" default:"" placeholder:"now" help:"Shift all times so that the latest is now. Such a file counts again with every import."`
 	server     `embed:"" group:"Configuration"`
