@@ -28,6 +28,7 @@ var Boundaries = []Boundary{
 	{"whatif", words("quota", "wire", "plans"), "what would have been is shown, and others found it out"},
 	{"fairshare/guarantee", words("quota"), "a rule is a function of numbers"},
 	{"fairshare", words("quota", "windows", "plans", "questions", "fairshare/guarantee"), "a judgement is a function of documents, counters and an instant"},
+	{"lab", words("quota", "windows", "plans", "fairshare", "fairshare/guarantee"), "how fair a rule is, is measured on what decides, and by nothing of what carries"},
 	{"routing", words("quota", "plans"), "whose turn it is follows from weights, credits and an instant; who may go at all, others judge"},
 	{"projector", words("quota", "wire", "windows", "events", "plans", "fairshare", "questions", "usage", "saturation", "routing"), "the fold knows the rules, and of the outside only Source and Store"},
 	{"answers", words("quota", "plans", "fairshare", "questions", "projector", "routing"), "an answer is made in one way, whoever asks for it and whenever"},

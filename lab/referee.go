@@ -1,0 +1,141 @@
+package lab
+
+import (
+	"math/bits"
+
+	"github.com/quotashare/quotashare/fairshare/guarantee"
+	"github.com/quotashare/quotashare/quota"
+)
+
+// referee watches a run and knows nothing of its rule but the reserve.
+type referee struct {
+	run     *run
+	reserve int64
+	keys    []watched
+	figures Figures
+	waits   []int64
+}
+
+// watched is what a key waits for.
+type watched struct {
+	waiting bool  // within its share, and refused
+	since   int64 // when that was first
+
+	claim claim
+}
+
+// claim is a promise of a sliding window that is not kept yet.
+type claim struct {
+	open  bool
+	want  quota.Amount // in this bucket, by its end
+	size  quota.Amount // the largest that was refused
+	ahead bool         // somebody was served who had used more, and by so much that it counts
+}
+
+func newReferee(r *run) referee {
+	f := referee{run: r, reserve: r.rule.Reserve, keys: make([]watched, len(r.lines)), waits: make([]int64, len(r.lines))}
+	if f.reserve == 0 {
+		f.reserve = 100
+	}
+	return f
+}
+
+func (f *referee) share(key int) quota.Amount { return f.run.pool.Dimensions[0].Shares[key] }
+
+// promise is ℓ of the key: min(share, ⌊share × ρ × left / (100 × W)⌋).
+func (f *referee) promise(key int) quota.Amount {
+	share := f.share(key)
+	hi, lo := bits.Mul64(uint64(share), uint64(f.reserve*f.run.left()))
+	whole := uint64(100 * f.run.width)
+	if hi >= whole {
+		return share
+	}
+	q, _ := bits.Div64(hi, lo, whole)
+	return min(share, quota.Amount(q))
+}
+
+// claims reports whether a request would leave the key within its promise.
+func (f *referee) claims(key int, size quota.Amount) (promise quota.Amount, ok bool) {
+	promise = f.promise(key)
+	return promise, f.run.inPeriod(key)+size <= promise
+}
+
+// refused is told of every refusal.
+func (f *referee) refused(key int, size quota.Amount) {
+	f.figures.Questions++
+	f.figures.Refused++
+	w := &f.keys[key]
+	if !w.waiting && f.run.inPeriod(key)+size <= f.share(key) {
+		w.waiting, w.since = true, f.run.now
+	}
+	w.claim.size = max(w.claim.size, size)
+	promise, ok := f.claims(key, size)
+	switch {
+	case !ok:
+	case f.run.kind == Anchored:
+		f.figures.Claims++
+		f.figures.Broken++
+	case !w.claim.open:
+		f.figures.Claims++
+		w.claim = claim{open: true, want: promise, size: size}
+	}
+}
+
+// admits is told before an admission counts.
+func (f *referee) admits(key int, size quota.Amount) {
+	f.figures.Questions++
+	if _, ok := f.claims(key, size); ok && !f.keys[key].claim.open {
+		f.figures.Claims++
+	}
+	for j := range f.keys {
+		if c := &f.keys[j].claim; c.open && j != key && f.passes(key, j, c.size) {
+			c.ahead = true
+		}
+	}
+}
+
+// passes reports whether a key has used more than another for its weight, and by more than
+// so many requests that the other would have had a place before it.
+func (f *referee) passes(key, other int, size quota.Amount) bool {
+	w := f.run.pool.Weights
+	return compare(f.run.inPeriod(key), w[other], f.run.inPeriod(other)+guarantee.Gap*size, w[key]) > 0
+}
+
+// admitted is told after it.
+func (f *referee) admitted(key int) {
+	f.waitEnds(key)
+	if f.run.has(f.run.total) > Whole {
+		f.figures.Over++
+	}
+}
+
+func (f *referee) waitEnds(key int) {
+	w := &f.keys[key]
+	if w.waiting {
+		f.waits[key] = max(f.waits[key], f.run.now-w.since)
+	}
+	w.waiting = false
+}
+
+// gaveUp is told when the request that a key waited for is given up.
+func (f *referee) gaveUp(key int) { f.waitEnds(key) }
+
+// periodEnds is told when a bucket is about to end: what was promised in it must be there,
+// unless the key asked no more.
+func (f *referee) periodEnds() {
+	f.run.now-- // its last millisecond
+	for j := range f.keys {
+		c := &f.keys[j].claim
+		if c.open && c.ahead && f.asks(j) && f.run.inPeriod(j)+guarantee.Gap*c.size < c.want {
+			f.figures.Broken++
+		}
+		*c = claim{}
+	}
+	f.run.now++
+}
+
+// asks reports whether a key has a request that came already.
+func (f *referee) asks(key int) bool {
+	l := &f.run.lines[key]
+	return len(l.requests) > 0 && f.run.begin+l.requests[0].At <= f.run.now
+}
