@@ -26,6 +26,7 @@ func (f *Facts) Explain(conn int, now int64, dst []questions.Dimension) []questi
 			d := f.explain(i)
 			if f.q.Explain {
 				d.Attributed, d.Unattributed, d.HasSplit = f.readings[i*f.conns+conn].split(now)
+				d.KeptFor = f.keptFor(i)
 			}
 			dst = append(dst, d)
 		}

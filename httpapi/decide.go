@@ -74,17 +74,18 @@ func (q *asking) serve(w http.ResponseWriter, r *http.Request, enc wire.Encoding
 		return
 	}
 	allowWait(w, q.req.Questions)
-	status := q.ask(r.Context(), enc, answer)
+	status := q.ask(r, enc, answer)
 	writeBody(w, status, enc.ContentType(), q.out)
 }
 
 // ask puts the questions and encodes the answer.
-func (q *asking) ask(ctx context.Context, enc wire.Encoding, answer answering) (status int) {
+func (q *asking) ask(r *http.Request, enc wire.Encoding, answer answering) (status int) {
 	n := len(q.req.Questions)
 	q.replies = slices.Grow(q.replies[:0], n)[:n] // empty: keep has cleared them
 	if n > 0 {
-		answer(ctx, q.req.Questions, q.replies)
+		answer(r.Context(), q.req.Questions, q.replies)
 	}
+	callerOf(r).ownReplies(q.replies)
 	q.out = q.req.Append(q.out[:0], enc, q.replies)
 	if !q.req.IsArray && q.replies[0].Err != nil {
 		return q.replies[0].Err.Status()

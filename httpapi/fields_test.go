@@ -155,6 +155,7 @@ func everyReply(q *questions.Question) questions.Reply {
 		}, { // of a pool of the other rule
 			Unit: quota.Tokens, Window: quota.Hourly, Limit: 50_000, Consumed: 20_000, FairShare: 10_000, HasFairShare: true,
 			ConsumedTotal: 21_000, Mode: "guarantee", Promised: 4000, Kept: 29_000, Headroom: 700, HasPromise: true,
+			KeptFor: []questions.Kept{{APIKeyID: q.APIKeyID, Amount: 25_000}, {APIKeyID: "*", Amount: 4000}},
 		}}
 		r.HasTraffic, r.Traffic = true, questions.Traffic{InFlight: 2, MaxConcurrent: 2, Waiting: 3, OldestMs: 1500, KeyWaiting: 1, KeyOldestMs: 200}
 	}

@@ -51,6 +51,20 @@ func (c *caller) ownUsage(s *usage.Snapshot) (own *usage.Snapshot, ok bool) {
 	return own, len(own.Keys) > 0
 }
 
+// ownReplies leaves of the keys for which capacity is kept those of the caller: how much it
+// is together is in the answer, and who the others are is not for it to know.
+func (c *caller) ownReplies(rs []questions.Reply) {
+	if !c.bound() {
+		return
+	}
+	for i := range rs {
+		for j := range rs[i].Dimensions {
+			d := &rs[i].Dimensions[j]
+			d.KeptFor = slices.DeleteFunc(d.KeptFor, func(k questions.Kept) bool { return !c.owns(k.APIKeyID) })
+		}
+	}
+}
+
 // ownRows leaves those of the rows whose key is the caller's; keys are in their order.
 func ownRows[R any](rows []R, keys []usage.Key, c *caller) []R {
 	var own []R

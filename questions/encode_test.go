@@ -266,6 +266,12 @@ func drawReply(t *rapid.T) *Reply {
 		if d.HasSplit {
 			d.Attributed, d.Unattributed = amount.Draw(t, "attributed"), amount.Draw(t, "unattributed")
 		}
+		if d.HasPromise = flag.Draw(t, "promise"); d.HasPromise {
+			d.Promised, d.Kept, d.Headroom = amount.Draw(t, "promised"), amount.Draw(t, "kept"), amount.Draw(t, "headroom")
+			for range rapid.IntRange(0, 2).Draw(t, "keptFor") {
+				d.KeptFor = append(d.KeptFor, Kept{text.Draw(t, "keptKey"), amount.Draw(t, "keptAmount")})
+			}
+		}
 		r.Dimensions = append(r.Dimensions, d)
 	}
 	return r
@@ -409,6 +415,16 @@ func dimensionDocument(d Dimension) object {
 	if d.HasSplit {
 		doc["attributed"] = number(int64(d.Attributed), quota.Percent.Digits())
 		doc["unattributed"] = number(int64(d.Unattributed), quota.Percent.Digits())
+	}
+	if d.HasPromise {
+		doc["promised"], doc["kept"], doc["headroom"] = amount(d.Promised, d.Unit, true), amount(d.Kept, d.Unit, true), amount(d.Headroom, d.Unit, true)
+		var list []any
+		for _, k := range d.KeptFor {
+			list = append(list, map[string]any{"apiKeyId": k.APIKeyID, "amount": amount(k.Amount, d.Unit, true)})
+		}
+		if list != nil {
+			doc["keptFor"] = list
+		}
 	}
 	return doc
 }

@@ -120,7 +120,19 @@ func jsonPromise(dst []byte, d *Dimension) []byte {
 	}
 	dst = jsonAmount(dst, `,"promised":`, d.Promised, d.Unit, true)
 	dst = jsonAmount(dst, `,"kept":`, d.Kept, d.Unit, true)
-	return jsonAmount(dst, `,"headroom":`, d.Headroom, d.Unit, true)
+	dst = jsonAmount(dst, `,"headroom":`, d.Headroom, d.Unit, true)
+	if len(d.KeptFor) == 0 {
+		return dst
+	}
+	dst = append(dst, `,"keptFor":[`...)
+	for i, k := range d.KeptFor {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsonString(dst, `{"apiKeyId":`, k.APIKeyID)
+		dst = append(jsonAmount(dst, `,"amount":`, k.Amount, d.Unit, true), '}')
+	}
+	return append(dst, ']')
 }
 
 func jsonString(dst []byte, name, s string) []byte {

@@ -108,9 +108,26 @@ func writeDimension(w *wire.Writer, d *Dimension) {
 		amountField(w, "unattributed", d.Unattributed, quota.Percent, true)
 	}
 	if d.HasPromise {
-		amountField(w, "promised", d.Promised, d.Unit, true)
-		amountField(w, "kept", d.Kept, d.Unit, true)
-		amountField(w, "headroom", d.Headroom, d.Unit, true)
+		writePromise(w, d)
+	}
+	w.End()
+}
+
+// writePromise writes what the rule guarantee says.
+func writePromise(w *wire.Writer, d *Dimension) {
+	amountField(w, "promised", d.Promised, d.Unit, true)
+	amountField(w, "kept", d.Kept, d.Unit, true)
+	amountField(w, "headroom", d.Headroom, d.Unit, true)
+	if len(d.KeptFor) == 0 {
+		return
+	}
+	w.Name("keptFor")
+	w.Array()
+	for _, k := range d.KeptFor {
+		w.Object()
+		stringField(w, "apiKeyId", k.APIKeyID)
+		amountField(w, "amount", k.Amount, d.Unit, true)
+		w.End()
 	}
 	w.End()
 }

@@ -98,6 +98,12 @@ func readDimension(in wire.Reader) Dimension {
 	d.Promised, d.HasPromise = in.Amount("promised", d.Unit)
 	d.Kept, _ = in.Amount("kept", d.Unit)
 	d.Headroom, _ = in.Amount("headroom", d.Unit)
+	list, _ := in.Objects("keptFor", maxListed)
+	for _, o := range list {
+		k := Kept{APIKeyID: anyText(o, "apiKeyId")}
+		k.Amount, _ = o.Amount("amount", d.Unit)
+		d.KeptFor = append(d.KeptFor, k)
+	}
 	return d
 }
 

@@ -66,6 +66,18 @@ type Dimension struct {
 	Kept       quota.Amount
 	Headroom   quota.Amount
 	HasPromise bool // else all three are absent
+	// KeptFor is, when that rule blocks, for whom capacity is kept: at most MostKept keys,
+	// those with the most first. A key without the right to know others is told of its own.
+	KeptFor []Kept
+}
+
+// MostKept is for how many keys an answer says that capacity is kept.
+const MostKept = 10
+
+// Kept is what is kept for one key.
+type Kept struct {
+	APIKeyID string // or quota.AllOthers
+	Amount   quota.Amount
 }
 
 // Reply is the answer to one question, or its error. The zero Reply, and one
