@@ -52,6 +52,10 @@ func returned(wait func()) <-chan struct{} {
 	return done
 }
 
+// unhurried is a change of an engine whose questions have their verdicts however busy the
+// machine is: a route that does not wait for an account has 100 ms otherwise.
+func unhurried(e *Engine) { e.late = patience.Milliseconds() }
+
 // outcome is returned for what ends with an error.
 func outcome(wait func() error) <-chan error {
 	done := make(chan error, 1)

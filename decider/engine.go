@@ -75,6 +75,7 @@ type Engine struct {
 	retention *retainer
 	locals    projector.Locals // what counts while the log takes no holds
 	locally   sync.Mutex       // one at a time judges by them what it adds to them
+	late      int64            // ms that a verdict may come after its time: 0, but in tests
 	// decisions are what was answered, for the decision log and those who watch.
 	decisions       *decisions
 	changeDecisions func(*decisionsWriter) // nil but in tests

@@ -106,7 +106,7 @@ func start(t *testing.T, nc *nats.Conn, dir string, change func(*Engine)) *runni
 
 // within is a context that ends long after everything should have happened.
 func (r *running) within() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	r.t.Cleanup(cancel)
 	return ctx
 }

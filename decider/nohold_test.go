@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -92,11 +93,35 @@ func (r *running) showing(want map[string]float64) {
 func (r *running) noHold(q questions.Question, reason string) questions.Reply {
 	r.t.Helper()
 	got := r.ask(q)
+	r.isNoHold(got, reason)
+	return got
+}
+
+func (r *running) isNoHold(got questions.Reply, reason string) {
+	r.t.Helper()
 	if got.Err != nil || got.Reason != reason || len(got.Degraded) != 1 || got.Degraded[0] != answers.NoHold {
 		r.t.Errorf("answered %+v, want %s without a hold", got, reason)
 	}
+}
+
+// noHoldAfter is noHold, and keeps the answer from being given before something has
+// happened to the hold: however late its writer is woken, and however short the wait is.
+func (r *running) noHoldAfter(happened func(), q questions.Question, reason string) questions.Reply {
+	r.t.Helper()
+	release := sync.OnceFunc(r.Engine.locally.Unlock)
+	r.Engine.locally.Lock()
+	defer release() // also when it never happens
+	answer := make(chan questions.Reply, 1)
+	go func() { answer <- r.ask(q) }()
+	happened()
+	release()
+	got := await(r.t, answer, "the answer")
+	r.isNoHold(got, reason)
 	return got
 }
+
+// holdsWritten returns when the log has so many messages of holds.
+func (r *running) holdsWritten(n uint64) func() { return func() { r.awaitWritten("quota.hold", n) } }
 
 // TestTheLogTakesNothing: what is let pass meanwhile counts on both deciders, and is
 // in the log when it is back.
@@ -156,12 +181,12 @@ func TestNoHoldAndClosed(t *testing.T) {
 	oneLimit(r, 9, func(p *plans.Pool) { p.OnDegraded = plans.Closed })
 	r.folded(held("renewed"))
 	r.refuse()
+	tried := func() { r.awaitSaid("the log takes no holds") } // so that the first is on its way
 	for _, request := range []string{"1", "2", "renewed"} {
-		got := r.noHold(hurry(request), answers.Degraded)
+		got := r.noHoldAfter(tried, hurry(request), answers.Degraded)
 		if got.Allow || got.HTTPStatus != 503 || !strings.Contains(got.Message, "could not hold the request for provider kimi") {
 			t.Errorf("answered %+v", got)
 		}
-		r.awaitSaid("the log takes no holds") // so that the first is on its way
 	}
 	if r.locally() != 0 {
 		t.Errorf("%d count beside the log", r.locally())
@@ -188,8 +213,8 @@ func TestWhatWasWrittenUnseenIsReleased(t *testing.T) {
 	oneLimit(r, 9, func(p *plans.Pool) { p.OnDegraded = plans.Closed })
 	r.folded(held("renewed"))
 	fold := r.paused()
-	r.noHold(hurry("renewed"), answers.Degraded)
-	r.noHold(hurry("1"), answers.Degraded)
+	r.noHoldAfter(r.holdsWritten(2), hurry("renewed"), answers.Degraded)
+	r.noHoldAfter(r.holdsWritten(3), hurry("1"), answers.Degraded)
 	last := held("2")
 	answer := make(chan questions.Reply, 1)
 	go func() { answer <- r.ask(last) }()
@@ -341,9 +366,11 @@ func TestStopAnswersAll(t *testing.T) {
 	oneLimit(r, 9)
 	r.refuse()
 	answers := make(chan questions.Reply, 2)
+	before := r.calls()
 	for range 2 {
 		go func() { answers <- r.ask(held("")) }()
 	}
+	r.awaitCalls(before + 2)
 	r.awaitSaid("the log takes no holds")
 	r.stop()
 	for range 2 {

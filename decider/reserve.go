@@ -79,7 +79,7 @@ func (e *Engine) unwritten(first *pending) {
 // short its lease, which begins in the log, a hold is worth writing as long as somebody
 // waits for its verdict: else a log that is slow would leave that one waiting in vain.
 func (e *Engine) expect(c *waiting) (ok bool) {
-	wait := c.wait()
+	wait := c.wait() + e.late
 	c.until = c.began.Add(time.Duration(wait) * time.Millisecond)
 	end := e.now() + wait
 	ok = true

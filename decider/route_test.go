@@ -379,7 +379,7 @@ func TestAHurriedRouteIsWrittenAsItWasChosen(t *testing.T) {
 
 // TestABlockEndsAWait: who asks again and is refused waits no more.
 func TestABlockEndsAWait(t *testing.T) {
-	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", nil)
+	r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", unhurried)
 	r.lanes(1, "a")
 	r.folded(routed("1"))
 	let := r.routing(routed("2"))

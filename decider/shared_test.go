@@ -21,12 +21,13 @@ import (
 )
 
 // sharing is a change of an engine: it keeps snapshots beside its store and in the
-// broker, and has the lease soon after another lost it.
+// broker, and has the lease a second after another gave it back. A shorter term would be
+// over, and with it the lease of who lives, when the machine is busy for a moment.
 func sharing(e *Engine) {
 	keeping(e)
 	e.o.SnapshotKeep = 2
 	var err error
-	if e.shared, err = newSharedWork(e, 600*time.Millisecond); err != nil {
+	if e.shared, err = newSharedWork(e, 3*time.Second); err != nil {
 		panic(err)
 	}
 }

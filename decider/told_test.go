@@ -36,8 +36,8 @@ func TestACallerHoldsWhatItWasTold(t *testing.T) {
 			t.Fatalf("answered %+v", got)
 		}
 		q := routed("1")
-		q.MaxWaitMs = 400 // so that it is written meanwhile
-		got := a.noHold(q, "ok")
+		q.MaxWaitMs = 1
+		got := a.noHoldAfter(a.holdsWritten(2), q, "ok")
 		if got.ConnectionID != "a" || got.RequestID != "1" {
 			t.Errorf("answered %+v", got)
 		}
@@ -69,12 +69,12 @@ func TestACallerThatWasToldHoldsAfterItsWait(t *testing.T) {
 	first.LeaseMs, second.MaxWaitMs = 60_000, 1
 	r.folded(first)
 	fold := r.paused()
-	answer := make(chan questions.Reply, 1)
-	go func() { answer <- r.ask(second) }()
-	r.awaitWritten("quota.hold", 2)
-	_, err := r.js.Publish(r.within(), "quota.release", []byte(`{"apiKeyId":"alice","requestId":"1"}`))
-	r.must(err)
-	if got := await(t, answer, "the answer"); !got.Allow || got.ConnectionID != "a" || !slices.Equal(got.Degraded, []string{"no-hold"}) {
+	overtaken := func() {
+		r.awaitWritten("quota.hold", 2)
+		_, err := r.js.Publish(r.within(), "quota.release", []byte(`{"apiKeyId":"alice","requestId":"1"}`))
+		r.must(err)
+	}
+	if got := r.noHoldAfter(overtaken, second, "ok"); !got.Allow || got.ConnectionID != "a" {
 		t.Errorf("answered %+v", got)
 	}
 	r.awaitWritten("quota.hold", 3)
@@ -110,7 +110,7 @@ func TestABlockForAnotherReasonEndsAWait(t *testing.T) {
 	decide.ConnectionID = "a"
 	for what, again := range map[string]questions.Question{"a route": routed("2"), "one that has no time": impatient("2"), "decide": decide} {
 		nc := startLog(t, t.TempDir())
-		a, b := start(t, nc, t.TempDir()+"/a", nil), start(t, nc, t.TempDir()+"/b", nil)
+		a, b := start(t, nc, t.TempDir()+"/a", nil), start(t, nc, t.TempDir()+"/b", unhurried)
 		a.lanes(1, "a")
 		a.folded(routed("1"))
 		let := a.routing(routed("2"))
