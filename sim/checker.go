@@ -198,6 +198,7 @@ func verdictOf(a *projector.Asked) (v model.Verdict, alternatives []string) {
 	answer := a.Facts.Decide(a.Now)
 	v = model.Verdict{
 		Reason: answer.Reason.String(), Observe: answer.Observe, Deprioritize: answer.Deprioritize, Scope: string(answer.Scope),
+		Detail: answer.Detail,
 	}
 	v.Unit, v.Window, v.Model, v.Bound = a.Facts.Binding(answer.Verdict)
 	for _, i := range answer.Alternatives {
@@ -255,6 +256,7 @@ func (c *checker) compareLines(where string, a *projector.Asked, p *probe) {
 		got := model.Line{
 			Unit: x.Unit, Window: x.Window, Limit: x.Limit, Share: x.FairShare, Consumed: x.Consumed, Held: x.Held,
 			Total: x.ConsumedTotal, AllHeld: x.HeldTotal, Strict: x.Mode == "strict",
+			Guaranteed: x.Mode == "guarantee", Promised: x.Promised, Kept: x.Kept, Headroom: x.Headroom,
 		}
 		if shown := want.Shown(); got != shown {
 			c.w.fail("%s: explains %+v, the model says %+v", where, got, shown)
@@ -295,6 +297,9 @@ func (c *checker) proveRetry(where string, q *model.Question, now, ms int64) {
 		return
 	}
 	c.w.report.count(RetriesProved)
+	if p := c.model.PoolOf(q.Connection); p != nil && p.Rule == plans.Guarantee {
+		c.w.report.count(GuaranteedRetriesProved)
+	}
 	if v := c.model.Judge(q, now+ms); v.Blocks() {
 		c.w.fail("%s: asked again after %d ms it is still %s", where, ms, v.Reason)
 	}

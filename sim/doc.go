@@ -34,7 +34,8 @@
 //   - a copy of a hold event is not judged again;
 //   - log time, the number of open holds, and whether some request is held;
 //   - the answer to a question drawn for the place, and how it is explained: limit,
-//     share, use and holds of the key and of all;
+//     share, use and holds of the key and of all; under the rule guarantee what it says of
+//     the answer, and what is promised, kept and left for others;
 //   - a decider level with the log answers from its view as the model does at that
 //     decider's clock; asked again at the retry instant it allows, a millisecond
 //     before and at a random instant before it does not;
@@ -42,11 +43,13 @@
 //   - a fifth of the runs are exact: every request reserves, uses what it held and
 //     nothing else. There used and held together never pass a limit, which is what
 //     holds are for, and does not depend on the model having the rules right;
+//   - a quarter of the runs are paced: hours of small requests in pools of the rule
+//     guarantee, where each hour another key floods, so that all it says comes up;
 //   - in the end, when all leases are over, nothing is held, and a decider that
 //     starts from nothing has the digest of all others.
 //
 // Each run reports how often what is hard happened, and the standard seeds must
-// have had all of it. Tests lie to the model to see that it is noticed.
+// have had all of it. Tests lie to the model, about events and about the rule of a pool, to see that it is noticed.
 //
 // # What goes wrong
 //

@@ -12,6 +12,10 @@ import (
 func (w *world) pool(id string) *plans.Pool {
 	d := w.dice
 	p := &plans.Pool{ID: id, Name: "pool", Provider: pick(d, []string{"acme", "acme", "kimi"}), Reserve: 100}
+	if w.paced || d.chance(40) {
+		p.Rule = plans.Guarantee
+		p.Reserve = pick(d, []int64{0, 50, 100, 100, 200, 400, d.between(0, 400)})
+	}
 	p.Mode = []plans.Mode{plans.Enforce, plans.Observe, plans.Off}[d.kind(75, 17, 8)]
 	for _, c := range w.connectionsOf(id) {
 		x := plans.Connection{ConnectionID: c, Weight: 100}
@@ -23,11 +27,31 @@ func (w *world) pool(id string) *plans.Pool {
 	for _, key := range some(d, w.names.keys, int(d.between(0, 5))) {
 		p.Allocations = append(p.Allocations, w.allocation(key))
 	}
+	if w.paced {
+		w.pacedPool(p)
+	}
 	for _, key := range some(d, w.names.keys[:3], d.kind(45, 35, 20)) { // few keys, so that they are met
 		unit := pick(d, []quota.Unit{quota.Requests, quota.Tokens})
 		p.ModelCaps = append(p.ModelCaps, plans.ModelCap{APIKeyID: key, Model: pick(d, w.names.models[:3]), CapUnit: unit, CapValue: w.limit(unit) / 3})
 	}
 	return p
+}
+
+// pacedPool makes the pool one in which the rule guarantee has a say: it is enforced, and
+// most keys may not pass their share.
+func (w *world) pacedPool(p *plans.Pool) {
+	p.Mode, p.Provider, p.ModelCaps, p.Allocations = plans.Enforce, "acme", nil, nil
+	for _, key := range some(w.dice, w.names.keys, int(w.dice.between(2, 6))) {
+		a := w.allocation(key)
+		a.Caps, a.CapUnit, a.CapValue = nil, 0, 0
+		if w.dice.chance(60) {
+			a.Policy = plans.Hard
+		}
+		p.Allocations = append(p.Allocations, a)
+	}
+	for i := range p.Connections {
+		p.Connections[i].MaxConcurrent = 0
+	}
 }
 
 // connectionsOf draws connections: mostly those that the id always has, so that
@@ -64,6 +88,9 @@ func (w *world) allocation(key string) plans.Allocation {
 }
 
 func (w *world) window() quota.Window {
+	if w.paced {
+		return []quota.Window{quota.Hourly, quota.FiveHour}[w.dice.kind(80, 20)]
+	}
 	return []quota.Window{quota.Hourly, quota.FiveHour, quota.Daily, quota.Weekly}[w.dice.kind(60, 25, 10, 5)]
 }
 

@@ -29,6 +29,7 @@ func newWorld(o Options) *world {
 	}
 	w := &world{Options: o, dice: newDice(o.Seed), now: start, report: &Report{}, names: newNames()}
 	w.exact = w.dice.chance(20)
+	w.paced = !w.exact && w.dice.chance(30)
 	w.log = &log{w: w}
 	w.check = newChecker(w)
 	return w
@@ -47,7 +48,7 @@ func (w *world) begin() {
 		w.startDecider()
 	}
 	quiet := int64(0)
-	if !w.exact && w.dice.chance(90) {
+	if !w.exact && !w.paced && w.dice.chance(90) {
 		w.tug()
 		quiet = 5_000
 	}

@@ -44,6 +44,9 @@ func (w *world) pause() int64 {
 	if w.exact {
 		return w.dice.between(0, 20_000)
 	}
+	if w.paced {
+		return w.dice.between(0, 60_000)
+	}
 	switch w.dice.kind(550, 250, 150, 30, 1) {
 	case 0:
 		return w.dice.between(0, 3_000)
@@ -65,6 +68,9 @@ func (w *world) call() *call {
 	if d.chance(80) { // the others are used by few
 		c.key, c.connection = pick(d, w.names.keys[:3]), pick(d, w.names.connections[:2])
 	}
+	if w.paced && d.chance(60) { // one floods, and each hour another one
+		c.key = w.names.keys[(w.now/3_600_000)%3]
+	}
 	c.closed = d.chance(30)
 	if w.exact {
 		c.connection, c.closed = pick(d, w.check.model.Pools["p"].Connections).ConnectionID, true
@@ -78,6 +84,10 @@ func (w *world) call() *call {
 // little, or more than there is.
 func (w *world) estimate() (a quota.Amounts, bits uint8) {
 	d := w.dice
+	if w.paced && d.chance(90) { // about as much as others ask for
+		a[quota.Tokens] = tokens(d.between(1, 300))
+		return a, given(quota.Tokens)
+	}
 	if d.chance(50) {
 		bits |= given(quota.Requests)
 		a[quota.Requests] = requests(pick(d, []int64{0, 1, 1, 1, 2, 3}))

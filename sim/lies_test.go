@@ -1,10 +1,13 @@
 package sim
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/quota"
 )
 
@@ -31,22 +34,40 @@ func TestLiesAreNoticed(t *testing.T) {
 		{"use in another hour", use, func(e *events.Event) { e.Time = start - 7_200_000 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if err := runWithLie(c.said, c.lie); err == nil {
-				t.Error("nobody noticed")
-			} else if !strings.Contains(err.Error(), "-seed=3 ") || !strings.Contains(err.Error(), "what happened last") {
-				t.Errorf("the failure does not say how to run it again:\n%v", err)
-			}
+			noticed(t, func(seed uint64) error { return runWithLie(seed, c.said, c.lie) })
 		})
 	}
-	if err := runWithLie(hold, func(*events.Event) {}); err != nil {
-		t.Errorf("without a lie: %v", err)
+	for _, seed := range liars {
+		if err := runWithLie(seed, hold, func(*events.Event) {}); err != nil {
+			t.Errorf("without a lie: %v", err)
+		}
 	}
 }
 
+// liars are the seeds of the worlds that are lied to: what is said of an hour, or of a
+// connection, matters in some of them.
+var liars = []uint64{3, 4, 5, 6}
+
+// noticed lets the worlds run, one of which must end with a failure.
+func noticed(t *testing.T, run func(seed uint64) error) {
+	t.Helper()
+	for _, seed := range liars {
+		err := run(seed)
+		if err == nil {
+			continue
+		}
+		if !strings.Contains(err.Error(), fmt.Sprintf("-seed=%d ", seed)) || !strings.Contains(err.Error(), "what happened last") {
+			t.Errorf("the failure does not say how to run it again:\n%v", err)
+		}
+		return
+	}
+	t.Error("nobody noticed")
+}
+
 // runWithLie runs one world, in whose beginning the lie is stored.
-func runWithLie(said events.Event, lie func(*events.Event)) error {
-	w := newWorld(Options{Seed: 3, Steps: 1_200})
-	w.exact = false
+func runWithLie(seed uint64, said events.Event, lie func(*events.Event)) error {
+	w := newWorld(Options{Seed: seed, Steps: 1_200})
+	w.exact, w.paced = false, false
 	w.begin()
 	for range 10 { // the names of requests that are asked about
 		w.names.asked = append(w.names.asked, asked{said.APIKeyID, said.RequestID})
@@ -54,6 +75,51 @@ func runWithLie(said events.Event, lie func(*events.Event)) error {
 	d := w.draft(said)
 	lie(&said)
 	d.data = events.AppendJSON(nil, &said)
+	w.log.store(d)
+	w.run()
+	return w.err
+}
+
+// TestLiesAboutTheRuleAreNoticed: here the deciders read another pool of the rule
+// guarantee than the model is told.
+func TestLiesAboutTheRuleAreNoticed(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		lie  func(*plans.Pool)
+	}{
+		{"another rule", func(p *plans.Pool) { p.Rule = plans.Threshold }},
+		{"a larger reserve", func(p *plans.Pool) { p.Reserve++ }},
+		{"another weight", func(p *plans.Pool) { p.Allocations[0].Weight += 1_000_000 }},
+		{"a key more", func(p *plans.Pool) { p.Allocations = append(p.Allocations, plans.Allocation{APIKeyID: "new", Weight: 10_000_000}) }},
+		{"a key that may borrow", func(p *plans.Pool) { p.Allocations[0].Policy = plans.Burst }},
+		{"a suspended key", func(p *plans.Pool) { p.Allocations[0].Suspended = true }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			noticed(t, func(seed uint64) error { return runWithPool(seed, c.lie) })
+		})
+	}
+	for _, seed := range liars {
+		if err := runWithPool(seed, func(*plans.Pool) {}); err != nil {
+			t.Errorf("without a lie: %v", err)
+		}
+	}
+}
+
+// runWithPool runs one world with a pool in whose document the lie is.
+func runWithPool(seed uint64, lie func(*plans.Pool)) error {
+	w := newWorld(Options{Seed: seed, Steps: 1_200})
+	w.exact, w.paced = false, true
+	w.begin()
+	w.log.store(deletePool("p:1"))
+	w.log.store(deletePool("пул"))
+	p := w.pool("p")
+	p.Reserve = 100
+	p.Allocations = []plans.Allocation{{APIKeyID: "a", Weight: 50_000_000}, {APIKeyID: "b", Weight: 30_000_000}}
+	told := *p
+	told.Allocations = slices.Clone(p.Allocations)
+	lie(p)
+	d := putPool(p)
+	d.config.PutPool = &told
 	w.log.store(d)
 	w.run()
 	return w.err

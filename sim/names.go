@@ -13,6 +13,7 @@ type names struct {
 	keys, connections, models, scopes, pools []string
 	next                                     int64
 	asked                                    []asked // the newest requests
+	given                                    map[asked]bool
 }
 
 // asked is a request that somebody asked for.
@@ -25,6 +26,7 @@ func newNames() names {
 		models:      []string{"m", "Claude-Opus-5", "claude-haiku", ""},
 		scopes:      []string{"opus", "claude"},
 		pools:       []string{"p", "p:1", "пул"},
+		given:       make(map[asked]bool),
 	}
 }
 
@@ -42,8 +44,11 @@ func (n *names) request(d dice, key string) string {
 	case 1:
 		id = ":" + id
 	case 2:
-		id = n.like(d, key, id)
+		if like := n.like(d, key, id); !n.given[asked{key, like}] {
+			id = like
+		}
 	}
+	n.given[asked{key, id}] = true
 	n.asked = append(n.asked, asked{key, id})
 	if len(n.asked) > 20 {
 		n.asked = n.asked[1:]

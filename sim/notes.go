@@ -49,9 +49,21 @@ func (c *checker) noteRuling(x *ruling) {
 
 func (c *checker) noteReason(v model.Verdict) {
 	r := c.w.report
+	switch v.Detail {
+	case "guaranteed":
+		r.count(WithinPromise)
+	case "ok":
+		r.count(WithinShare)
+	case "borrowed":
+		r.count(Borrowed)
+	}
 	switch {
 	case v.Reason == "capacity":
 		r.count(BlockedCapacity)
+	case v.Detail == "reserved":
+		r.count(BlockedReserved)
+	case v.Detail == "yield":
+		r.count(BlockedYield)
 	case v.Reason == "fair-share":
 		r.count(BlockedFairShare)
 	case v.Reason == "global-saturated" && v.Scope == "pool":

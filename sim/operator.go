@@ -31,7 +31,11 @@ func (w *world) operate() {
 		return
 	}
 	id, connection := pick(w.dice, w.names.pools), pick(w.dice, w.names.connections)
-	switch w.dice.kind(35, 20, 20, 5, 10, 5, 5) {
+	kinds, pause := []int{35, 20, 20, 5, 10, 5, 5}, int64(120_000)
+	if w.paced {
+		kinds, pause = []int{40, 5, 10, 1, 10, 30, 4}, 1_800_000
+	}
+	switch w.dice.kind(kinds...) {
 	case 0:
 		w.publish(putPool(w.pool(id)), 5, nil)
 	case 1:
@@ -49,7 +53,7 @@ func (w *world) operate() {
 	case 6:
 		w.offerOne()
 	}
-	w.daemon(w.dice.between(0, 120_000), w.operate)
+	w.daemon(w.dice.between(0, pause), w.operate)
 }
 
 // correct gives back or takes what was counted wrong.

@@ -67,6 +67,8 @@ const (
 	// Reasons of blocks in the fold.
 	BlockedCapacity
 	BlockedFairShare
+	BlockedReserved
+	BlockedYield
 	BlockedSaturated
 	BlockedByReading
 	BlockedCap
@@ -74,6 +76,10 @@ const (
 	BlockedSuspended
 	Deprioritized
 	RetriesProved
+	WithinPromise
+	WithinShare
+	Borrowed
+	GuaranteedRetriesProved
 
 	numThings
 )
@@ -96,9 +102,11 @@ var things = [numThings]string{
 	HeldInNoPool: "held in no pool", HeldWhileOff: "held while the pool is off", HeldThoughWouldBlock: "held where observe would block",
 	HeldWithoutAllocation: "held without an allocation", HeldForTheOthers: "held for all other keys", HeldAboveLimit: "held with more than the limit",
 	HoldOutlivedPool: "hold outlived its pool", HoldFoundInNewPool: "hold found in a new pool", FullToTheBrim: "limit reached exactly",
-	BlockedCapacity: "blocked: capacity", BlockedFairShare: "blocked: fair-share", BlockedSaturated: "blocked: global-saturated, by the pool", BlockedByReading: "blocked: global-saturated, by the provider",
+	BlockedCapacity: "blocked: capacity", BlockedFairShare: "blocked: fair-share, above it", BlockedReserved: "blocked: fair-share, reserved", BlockedYield: "blocked: fair-share, yield",
+	BlockedSaturated: "blocked: global-saturated, by the pool", BlockedByReading: "blocked: global-saturated, by the provider",
 	BlockedCap: "blocked: cap-absolute", BlockedModelCap: "blocked: model-cap", BlockedSuspended: "blocked: suspended",
 	Deprioritized: "deprioritized", RetriesProved: "retry instant proved",
+	WithinPromise: "let pass: guaranteed", WithinShare: "let pass: ok", Borrowed: "let pass: borrowed", GuaranteedRetriesProved: "retry instant under the rule guarantee proved",
 }
 
 // Things returns all things.

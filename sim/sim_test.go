@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 30, "how many seeds TestSeeds runs")
+	seeds = flag.Int("seeds", 40, "how many seeds TestSeeds runs")
 	seed  = flag.Uint64("seed", 1, "the seed that TestSeed runs")
 	steps = flag.Int("steps", 0, "how many steps a run has, 0 = the default")
 	trace = flag.Bool("trace", false, "have TestSeed print everything that happens")

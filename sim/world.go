@@ -17,6 +17,7 @@ type world struct {
 	Options
 	dice     dice
 	exact    bool // every request reserves and keeps to its estimate, see doc.go
+	paced    bool // hours of small requests in pools of the rule guarantee, see doc.go
 	now      int64
 	steps    int
 	closing  bool // nothing new begins

@@ -22,10 +22,15 @@ func everybody(string, string) bool { return true }
 // says whose; the newest bucket is that of all whose uses move the window on.
 //
 //	uses in the bucket of now + floor(those in the one before × what is left of now's / W)
-//
-// An instant before the newest bucket reads it at its start: time never runs
-// backwards in a counter.
 func (m *Model) count(connection string, u quota.Unit, w quota.Window, at int64, mine, moves who) quota.Amount {
+	now, before, left := m.buckets(connection, u, w, at, mine, moves)
+	return slide(now, before, left, widths[w])
+}
+
+// buckets are what count has in the newest bucket and in the one before, and how much is
+// left of the newest. An instant before the newest bucket reads it at its start: time
+// never runs backwards in a counter.
+func (m *Model) buckets(connection string, u quota.Unit, w quota.Window, at int64, mine, moves who) (now, before quota.Amount, left int64) {
 	width := widths[w]
 	bucket, elapsed := at/width, at%width
 	for i := range m.uses[connection] {
@@ -34,7 +39,6 @@ func (m *Model) count(connection string, u quota.Unit, w quota.Window, at int64,
 			bucket, elapsed = x.at/width, 0
 		}
 	}
-	var now, before quota.Amount
 	for i := range m.uses[connection] {
 		x := &m.uses[connection][i]
 		if x.cost[u] == 0 || !mine(x.key, x.model) {
@@ -47,7 +51,7 @@ func (m *Model) count(connection string, u quota.Unit, w quota.Window, at int64,
 			before += x.cost[u]
 		}
 	}
-	return slide(now, before, width-elapsed, width)
+	return now, before, width - elapsed
 }
 
 // slide is the value of two buckets. All other keys together have none below 0:
@@ -60,31 +64,18 @@ func slide(now, before quota.Amount, left, width int64) quota.Amount {
 	return max(now, 0)
 }
 
-// others is count for all keys that have no allocation of their own, together:
-// what the total has more than the listed keys, no bucket below 0.
+// unlisted are the buckets of all keys that have no allocation of their own, together:
+// what the total has more than the listed keys, the newest not below 0.
+func (m *Model) unlisted(p *plans.Pool, connection string, u quota.Unit, w quota.Window, at int64) (now, before quota.Amount, left int64) {
+	theirs := func(key, _ string) bool { return !listed(p, key) }
+	now, before, left = m.buckets(connection, u, w, at, theirs, everybody)
+	return max(now, 0), before, left
+}
+
+// others is count for them.
 func (m *Model) others(p *plans.Pool, connection string, u quota.Unit, w quota.Window, at int64) quota.Amount {
-	width := widths[w]
-	bucket, elapsed := at/width, at%width
-	var now, before quota.Amount
-	for i := range m.uses[connection] {
-		x := &m.uses[connection][i]
-		if x.cost[u] != 0 && x.at/width > bucket {
-			bucket, elapsed = x.at/width, 0
-		}
-	}
-	for i := range m.uses[connection] {
-		x := &m.uses[connection][i]
-		if listed(p, x.key) {
-			continue
-		}
-		switch x.at / width {
-		case bucket:
-			now += x.cost[u]
-		case bucket - 1:
-			before += x.cost[u]
-		}
-	}
-	return slide(max(now, 0), before, width-elapsed, width)
+	now, before, left := m.unlisted(p, connection, u, w, at)
+	return slide(now, before, left, widths[w])
 }
 
 // listed reports whether the key has an allocation of its own.

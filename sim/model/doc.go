@@ -5,7 +5,7 @@
 //
 // It knows the units requests, tokens and usd with their holds, all windows,
 // caps, model caps, the allocation for all other keys, every policy and mode of
-// the rule threshold, plans by hand and that of the catalogue for kimi, and what
+// the rules threshold and guarantee, plans by hand and that of the catalogue for kimi, and what
 // providers read, with and without a scope. It does not split readings among
 // keys: so a pool it judges must have no dimension and no cap in percent.
 package model

@@ -20,7 +20,8 @@ type Verdict struct {
 	Reason       string
 	Observe      bool
 	Deprioritize bool
-	Bound        bool // Unit, Window and Model say by what
+	Detail       string // what the rule guarantee says
+	Bound        bool   // Unit, Window and Model say by what
 	Unit         quota.Unit
 	Window       quota.Window
 	Model        string
@@ -50,7 +51,11 @@ type Line struct {
 	Total    quota.Amount
 	AllHeld  quota.Amount
 	Strict   bool
+	// Guaranteed says that the rule guarantee judges it, and what it says.
+	Guaranteed               bool
+	Promised, Kept, Headroom quota.Amount
 
+	promise  promise
 	capOnly  bool // no dimension of the plan
 	estimate quota.Amount
 	against  quota.Amount // consumed and held against Cap
@@ -63,7 +68,10 @@ type Line struct {
 func (l *Line) Shown() Line {
 	x := Line{
 		Unit: l.Unit, Window: l.Window, Limit: l.Limit, Consumed: l.Consumed, Held: l.Held,
-		Total: l.Total, AllHeld: l.AllHeld, Strict: l.Strict,
+		Total: l.Total, AllHeld: l.AllHeld, Strict: l.Strict && !l.Guaranteed,
+	}
+	if l.Guaranteed {
+		x.Guaranteed, x.Promised, x.Kept, x.Headroom = true, l.promise.promised, l.promise.kept, l.promise.headroom
 	}
 	if l.Limit > 0 && l.Shared {
 		x.Share = l.Share
@@ -90,19 +98,23 @@ func (m *Model) Judge(q *Question, at int64) Verdict {
 	if own >= 0 {
 		policy = p.Allocations[own].Policy
 	}
-	above := false
-	for _, l := range m.lines(p, q, at) {
+	above, lines := false, m.lines(p, q, at)
+	for _, l := range lines {
 		reason, over := l.judge(policy)
 		above = above || over
 		if ranks[reason] > ranks[v.Reason] {
 			v.Reason, v.Bound, v.Unit, v.Window, v.Model = reason, true, l.Unit, l.Window, l.Model
-			v.Scope = l.scope(reason)
+			v.Scope, v.Detail = l.scope(reason), ""
+			if reason == "fair-share" {
+				v.Detail = l.promise.detail
+			}
 			if v.Scope == "model" {
 				v.Model = q.Model
 			}
 		}
 	}
 	if !v.Blocks() {
+		v.Detail = detail(lines)
 		if own < 0 {
 			v.Reason = "no-allocation"
 		}
@@ -256,6 +268,11 @@ func (m *Model) measure(l *Line, p *plans.Pool, q *Question, at int64) {
 	}
 	l.AllHeld = m.held(p, q, l.Unit, l.Limit, at, everybody)
 	l.Strict = m.strict(l, reported)
+	if l.Guaranteed = l.ruled(p); l.Guaranteed {
+		own := allocationOf(p, q.Key)
+		d := m.period(l, p, q, at)
+		l.promise = d.judge(own, l.estimate, own >= 0 && p.Allocations[own].Policy != plans.Hard)
+	}
 	l.used, l.known = m.reading(q.Connection, l.Window, at)
 	full := l.known && l.used >= 100_000_000
 	if v, ok := m.scoped(q.Connection, l.Window, q.Model, at); ok && (!l.known || v > l.used) {
@@ -310,6 +327,10 @@ func (l *Line) judge(policy plans.Policy) (reason string, above bool) {
 		return "cap-absolute", false
 	case l.known && l.used >= 100_000_000, l.full():
 		return "global-saturated", false
+	case l.Guaranteed && l.promise.blocks:
+		return "fair-share", false
+	case l.Guaranteed:
+		return "ok", l.promise.above
 	case above && policy == plans.Hard:
 		return "fair-share", true
 	}
@@ -318,6 +339,9 @@ func (l *Line) judge(policy plans.Policy) (reason string, above bool) {
 
 // full reports whether the pool has no room for the estimate.
 func (l *Line) full() bool {
+	if l.Guaranteed {
+		return l.promise.full
+	}
 	t := l.Total + l.AllHeld
 	return l.Limit > 0 && (t >= l.Limit || t+min(l.estimate, l.Limit) > l.Limit)
 }
