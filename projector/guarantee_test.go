@@ -9,6 +9,7 @@ import (
 
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/fairshare"
+	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 )
@@ -36,13 +37,13 @@ func TestThePromiseInTheFold(t *testing.T) {
 		})
 	}
 	t.Logf("%+v", n)
-	if n.admitted < 2_000 || n.together < 500 || n.less < 500 || n.later < 500 || n.behind < 500 || n.turned < 100 {
+	if n.admitted < 2_000 || n.together < 500 || n.less < 500 || n.later < 500 || n.behind < 500 || n.turned < 100 || n.back < 500 {
 		t.Errorf("too little was seen: %+v", n)
 	}
 }
 
 // counted is what was seen.
-type counted struct{ claims, together, admitted, refused, less, later, behind, turned int }
+type counted struct{ claims, together, admitted, refused, less, later, behind, turned, back int }
 
 // step lets time go by and something happen, and looks whether the excess grew for it.
 func (g *guild) step(t *rapid.T, mild bool, n *counted) {
@@ -384,6 +385,27 @@ func (g *guild) compare(t *rapid.T, n *counted) {
 		}
 	}
 	g.compareLater(t, qs[:all], allowed, list, n)
+	for j := range all {
+		if !allowed[j] {
+			g.comeBack(t, qs[j], asked[j].Facts.Decide(g.now).RetryMs, n)
+		}
+	}
+}
+
+// comeBack asks a blocked question again when it was told to, and a millisecond before.
+func (g *guild) comeBack(t *rapid.T, q questions.Question, wait int64, n *counted) {
+	if n.back++; wait < 0 {
+		if j := g.memberOf(q.APIKeyID); !g.members[j].suspended {
+			t.Fatalf("%+v is never let pass, says %+v", q, g.members[j])
+		}
+		return
+	}
+	at := g.now + wait
+	asked := [2]projector.Asked{g.answer([]questions.Question{q}, at-1)[0], g.answer([]questions.Question{q}, at)[0]}
+	early, then := asked[0].Facts.Judge(at-1), asked[1].Facts.Judge(at)
+	if !early.Reason.Blocks() || then.Reason.Blocks() {
+		t.Fatalf("free %d ms after %d: %v %s and just before %v %s: %+v", wait, g.now, then.Reason, then.Detail, early.Reason, early.Detail, q)
+	}
 }
 
 // isBehind reports whether j used less for its weight than k in every dimension, and asks
