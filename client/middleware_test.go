@@ -251,14 +251,14 @@ func TestALongCallIsRenewed(t *testing.T) {
 		_, _ = io.WriteString(w, whole)
 	})
 	t.Cleanup(goOn)
-	p.mid.Lease = 1500 * time.Millisecond
+	p.mid.Lease = 3 * time.Second
 	sub, holds := p.listen("quota.consumption"), p.listen("quota.hold")
 	got := make(chan string, 1)
 	go func() { got <- read(t, p.call("/v1/chat/completions", hello)) }()
-	if m, err := holds.NextMsg(30 * time.Second); err != nil || !bytes.Contains(m.Data, []byte(`"leaseMs":1500`)) {
+	if m, err := holds.NextMsg(30 * time.Second); err != nil || !bytes.Contains(m.Data, []byte(`"leaseMs":3000`)) {
 		t.Errorf("held %s, %v", m.Data, err)
 	}
-	for range 4 { // two seconds: more than a lease
+	for range 4 { // four seconds: more than a lease
 		m, err := sub.NextMsg(30 * time.Second)
 		must(t, err)
 		if !bytes.Contains(m.Data, []byte(`"partial":true`)) {

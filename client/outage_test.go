@@ -116,7 +116,7 @@ func TestABrokerThatComesLater(t *testing.T) {
 func TestAQuestionIsNotAskedLater(t *testing.T) {
 	b := startBroker(t)
 	nc := b.Connect()
-	c, _ := b.client(func(o *Options) { o.URL, o.Conn, o.Timeout = "", nc, time.Second })
+	c, _ := b.client(func(o *Options) { o.URL, o.Conn, o.Timeout = "", nc, unhurried })
 	other := b.Connect()
 	var heard atomic.Int64
 	_, err := other.Subscribe("quota.decide", func(m *nats.Msg) {

@@ -72,7 +72,7 @@ func (l *lines) await(t *testing.T, words string) {
 
 // within ends long after everything should have happened.
 func within(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -180,7 +180,7 @@ func (e *engine) folded(c *Client) httpapi.State {
 func (b *broker) client(change func(*Options)) (*Client, *lines) {
 	b.t.Helper()
 	said := newLines()
-	o := Options{URL: b.URL(), Timeout: 5 * time.Second, Logger: slog.New(slog.NewTextHandler(said, nil))}
+	o := Options{URL: b.URL(), Timeout: unhurried, Logger: slog.New(slog.NewTextHandler(said, nil))}
 	if change != nil {
 		change(&o)
 	}

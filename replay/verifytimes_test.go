@@ -1,12 +1,14 @@
 package replay_test
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/ingest"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/replay"
@@ -132,14 +134,18 @@ func TestDecisionsThatAreGoneAreSaid(t *testing.T) {
 // TestDecisionsThatNobodyStored: the stream is younger than the log.
 func TestDecisionsThatNobodyStored(t *testing.T) {
 	c := newTown(t)
-	for last := time.Now().UnixMilli(); last == time.Now().UnixMilli(); { // the next message is of a later one
-		c.publish("quota.due", "{}")
+	log, err := c.js.Stream(t.Context(), events.Stream)
+	c.must(err)
+	m, err := log.GetMsg(t.Context(), c.publish("quota.due", "{}"))
+	c.must(err)
+	for time.Now().UnixMilli() <= m.Time.UnixMilli() { // what is of the same millisecond may be older
+		runtime.Gosched()
 	}
 	c.must(c.js.DeleteStream(t.Context(), ingest.DecisionsStream))
 	if v, _ := c.verify(replay.VerifyOptions{Rows: c.rows()}); v.NotKept == 0 {
 		t.Error("there is no stream, and it is not said")
 	}
-	_, err := ingest.EnsureStreams(t.Context(), c.js, ingest.Configs(14, 1))
+	_, err = ingest.EnsureStreams(t.Context(), c.js, ingest.Configs(14, 1))
 	c.must(err)
 	if v, _ := c.verify(replay.VerifyOptions{Rows: c.rows()}); v.NotKept == 0 {
 		t.Error("what was before the stream is missing, and not said")

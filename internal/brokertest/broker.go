@@ -117,11 +117,17 @@ func Streams(t testing.TB, nc *nats.Conn) jetstream.JetStream {
 
 // FreeAddr returns an address that a program can come back to. It is below the ports
 // that the system gives to those who do not choose: one of them could take it
-// meanwhile.
+// meanwhile. Nor do the tests of other packages, which run at the same time, take it while
+// nobody listens there: until this test ends, it has the same port of UDP.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
 	for range 100 {
 		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(20_000+rand.IntN(10_000)))
+		mine, err := net.ListenPacket("udp", addr)
+		if err != nil {
+			continue
+		}
+		t.Cleanup(func() { must(t, mine.Close()) })
 		if l, err := net.Listen("tcp", addr); err == nil {
 			must(t, l.Close())
 			return addr
