@@ -43,7 +43,7 @@ var fullBodies = []struct{ name, method, path, body, finer string }{
 	{"routes", "POST", "/api/quota/route", `{"specversion":"1.0","type":"quota.route","source":"/g","id":"q","data":{"apiKeyId":"k","pool":"p"}}`, ""},
 	{
 		"what if", "POST", "/api/quota/whatif", `{"pools":[{"id":"a","name":"A","provider":"kimi","connectionIds":["c"]}],"withoutPools":["b"],
-		"plans":[{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":1}]}],"settings":{"maxLagMs":1},"from":"2026-01-02T03:04:05Z","to":{"seq":1}}`,
+		"rules":[{"poolId":"r","rule":"guarantee","reserve":1}],"plans":[{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":1}]}],"settings":{"maxLagMs":1},"from":"2026-01-02T03:04:05Z","to":{"seq":1}}`,
 		`without \.pools\[0\]\.id|\.pools\[0\]\.id|\.to|\.to\.seq`,
 	},
 	{"usage", "POST", "/api/quota/events", `{"id":"e","type":"quota.consumption","time":"2026-01-02T03:04:05Z","apiKeyId":"k","connectionId":"c","provider":"p","model":"m","requestId":"r",

@@ -20,14 +20,14 @@ func (d *whatIfDouble) WhatIf(_ context.Context, t *whatif.Trial) (*whatif.Repor
 		var faults wire.Faults
 		faults.Add("from", "is message 4712, and the range ends with message 4711: there is nothing between")
 		return nil, faults.Err()
-	case len(t.Pools) == 0:
+	case len(t.Pools)+len(t.Rules) == 0:
 		return &whatif.Report{From: 1, To: 1}, nil
 	}
 	r := &whatif.Report{
 		From: 17, To: 4711, FromAt: 1_700_000_000_000, ToAt: 1_700_086_400_000,
 		Rows: []whatif.Row{{APIKeyID: "alice"}, {APIKeyID: "bob", NewlyBlocked: 2, NewlyAllowed: 1}},
 		Pools: []whatif.Pool{{PoolID: "team", Unit: quota.USD, Window: quota.Daily, Sides: [2]whatif.Capacity{
-			{Buckets: 2, Limit: 20_000_000_000, Used: 12_500_000_000, Unused: 7_500_000_000}, {},
+			{Buckets: 2, Limit: 20_000_000_000, Used: 12_500_000_000, Unused: 7_500_000_000, Withheld: 6_000_000_000, Wanted: 250_000_000}, {},
 		}}},
 		Asked:  whatif.Asked{Consumptions: 40, Holds: 3, Blocks: 7, Degraded: 1, Unlike: 2, Waiting: [2]int64{1, 0}},
 		Replay: whatif.Replay{Snapshot: 16, Missing: 2, MissingFirst: 18, MissingLast: 20},

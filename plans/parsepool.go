@@ -50,9 +50,9 @@ func ParsePool(id string, doc wire.Value) (*Pool, wire.Faults) {
 		CreatedAt: r.Instant("createdAt"),
 	}
 	p.Mode, _ = wire.Enum(r, "mode", parseWord[Mode](modeWords), "enforce, observe or off")
-	p.Rule, _ = wire.Enum(r, "rule", parseWord[Rule](ruleWords), "threshold or guarantee")
+	p.Rule, _ = ReadRule(r)
 	p.OnDegraded, _ = wire.Enum(r, "onDegraded", parseWord[OnDegraded](onDegradedWords), "open or closed")
-	if n, ok := r.Int("reserve", 0, 400); ok {
+	if n, ok := ReadReserve(r); ok {
 		p.Reserve = n
 	}
 	p.Connections = parseConnections(r)
@@ -60,6 +60,15 @@ func ParsePool(id string, doc wire.Value) (*Pool, wire.Faults) {
 	p.ModelCaps = parseModelCaps(r)
 	return p, faults
 }
+
+// ReadRule reads the field rule of an object that has it beside others; ok is false when
+// it is not there, null, or faulty, which r notes.
+func ReadRule(r wire.Reader) (rule Rule, ok bool) {
+	return wire.Enum(r, "rule", parseWord[Rule](ruleWords), "threshold or guarantee")
+}
+
+// ReadReserve reads the field reserve, percent, in the same way.
+func ReadReserve(r wire.Reader) (percent int64, ok bool) { return r.Int("reserve", 0, 400) }
 
 // parseID reads the id that a document gives itself.
 func parseID(r wire.Reader, want string) string {

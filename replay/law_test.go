@@ -83,11 +83,11 @@ func must(t interface {
 
 // longHistory is one with breaks after which counters are idle and ids forgotten.
 func longHistory(t *rapid.T) *memory {
-	l := &anything{memory: &memory{}}
+	l := &anything{memory: &memory{}, mode: "enforce", sharing: drawSharing}
 	for _, c := range []string{"c", "d"} {
 		l.publish("quota.config.plan."+c, `{"connectionId":%q,"dimensions":[{"unit":"tokens","window":"5h","limit":900},{"unit":"percent","window":"hourly","limit":90}]}`, c)
 	}
-	l.publish("quota.config.pool.p", "%s", mixed("enforce", 40, 30))
+	l.publish("quota.config.pool.p", "%s", mixed("enforce", drawSharing(t), 40, 30))
 	for range rapid.IntRange(1, 50).Draw(t, "steps") {
 		if rapid.IntRange(0, 9).Draw(t, "break") == 0 {
 			l.now += rapid.SampledFrom([]int64{24 * hourMs, 8 * 24 * hourMs, 70 * 24 * hourMs}).Draw(t, "long")

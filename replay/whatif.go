@@ -49,7 +49,7 @@ func WhatIf(ctx context.Context, o WhatIfOptions, t *whatif.Trial) (_ *whatif.Re
 }
 
 func newWhatIf(o WhatIfOptions, t *whatif.Trial) *whatIf {
-	return &whatIf{o: o, t: t, made: &whatif.Report{}, rows: make(map[string]*whatif.Row), holds: make(map[string]*holding)}
+	return &whatIf{o: o, t: t, made: &whatif.Report{}, rows: make(map[string]*whatif.Row), holds: make(map[string]*holding), told: make(map[string]bool)}
 }
 
 // run goes through the range.
@@ -105,7 +105,10 @@ type whatIf struct {
 	partly  partly
 	refused map[string]bool   // ids of holds that waited, and were refused by the newest message
 	set     map[string]bool   // subjects of the documents that are tried
-	absent  map[string]string // pools to be without that there are not yet: their ids by subject
+	absent  map[string]string // of pools tried that there are not yet: what to note, by subject
+
+	shared map[string]*whatif.Rule // by subject of the pool
+	told   map[string]bool         // connections whose providers spoke
 
 	since int64 // where the usual range begins, epoch ms
 	after int64 // the broker's timestamp of the message behind the range, epoch ms; 0 = there is none yet
@@ -274,6 +277,7 @@ func (w *whatIf) to(ctx context.Context, seq uint64) error {
 func (w *whatIf) step(ctx context.Context, m events.Message) error {
 	w.heard, w.refused = make(map[int]heard), nil
 	w.announce(&m)
+	w.hears(&m)
 	if err := w.sides[whatif.Before].p.Step(ctx); err != nil {
 		return err
 	}
@@ -287,9 +291,11 @@ func (w *whatIf) step(ctx context.Context, m events.Message) error {
 	}
 	if w.set[m.Subject] {
 		*next = nothing(&m)
-		delete(w.absent, m.Subject)
 		w.came()
+	} else if r := w.shared[m.Subject]; r != nil {
+		shares(next, r)
 	}
+	delete(w.absent, m.Subject)
 	if err := after.p.Step(ctx); err != nil {
 		return err
 	}
@@ -356,7 +362,7 @@ func (w *whatIf) report() *whatif.Report {
 		_, w.made.ToAt = w.sides[whatif.Before].p.State().At()
 	}
 	for _, subject := range slices.Sorted(maps.Keys(w.absent)) {
-		w.note("withoutPools: there was no pool %q, so to be without it changes nothing", w.absent[subject])
+		w.note("%s", w.absent[subject])
 	}
 	p := w.sides[whatif.Before].p
 	lost := p.Missing()

@@ -104,7 +104,8 @@ func (w *whatIf) block(ctx context.Context, c *questions.Record) error {
 	}
 	n, row := int64(c.Count), w.row(c.Question.APIKeyID)
 	before, _ := w.again(whatif.Before, c)
-	row.Sides[whatif.Before].Count(&before, n)
+	row.Sides[whatif.Before].Count(&before.Decision, n)
+	w.sides[whatif.Before].turnAwayBlocks(&before, &c.Question, at, n)
 	w.made.Asked.Blocks += n
 	if before.Passes {
 		w.made.Asked.Unlike += n
@@ -116,9 +117,10 @@ func (w *whatIf) block(ctx context.Context, c *questions.Record) error {
 		if !paid {
 			step = n // nothing changes until the next one
 		}
-		row.Sides[whatif.After].Count(&after, step)
-		row.Differ(&before, &after, step)
+		row.Sides[whatif.After].Count(&after.Decision, step)
+		row.Differ(&before.Decision, &after.Decision, step)
 		if !paid {
+			w.sides[whatif.After].turnAwayBlocks(&after, &c.Question, at, step)
 			continue
 		}
 		if err := w.payBlock(ctx, c, to, at, step); err != nil {
@@ -158,31 +160,46 @@ func (w *whatIf) payBlock(ctx context.Context, c *questions.Record, connectionID
 	if settled, err := s.p.State().WasSettled(q.APIKeyID, q.RequestID); err != nil || settled {
 		return err
 	}
+	cost := costOf(q, n)
+	return s.pay(ctx, &events.Event{
+		APIKeyID: q.APIKeyID, ConnectionID: connectionID, Model: q.Model, RequestID: q.RequestID, Cost: cost, Time: at,
+	})
+}
+
+// costOf is what so many equal questions ask for, at most what an event may say.
+func costOf(q *questions.Question, n int64) quota.Amounts {
 	cost := q.Estimate
 	if cost[quota.Requests] == 0 && !q.Reserve {
 		cost[quota.Requests] = quota.Amount(quota.Requests.Scale())
 	}
 	for u, a := range cost {
 		if most := quota.Unit(u).Max(); a > most/quota.Amount(n) {
-			cost[u] = most // what an event may say
+			cost[u] = most
 		} else {
 			cost[u] = a * quota.Amount(n)
 		}
 	}
-	return s.pay(ctx, &events.Event{
-		APIKeyID: q.APIKeyID, ConnectionID: connectionID, Model: q.Model, RequestID: q.RequestID, Cost: cost, Time: at,
-	})
+	return cost
+}
+
+// turnAwayBlocks is turnAway of so many equal blocks. Those of one id are one request.
+func (s *side) turnAwayBlocks(d *judged, q *questions.Question, at, n int64) {
+	if q.RequestID != "" {
+		n = 1
+	}
+	cost := costOf(q, n)
+	s.turnAway(d, requestID{q.APIKeyID, q.RequestID}, &cost, at)
 }
 
 // again asks a recorded question on a side. A pool that there is not there is asked by
 // the connection that was answered for.
-func (w *whatIf) again(which int, c *questions.Record) (whatif.Decision, string) {
+func (w *whatIf) again(which int, c *questions.Record) (judged, string) {
 	s, q := w.sides[which], c.Question
 	q.MinSeq, q.Explain = 0, false
 	if !q.Routed() && q.Pool != "" {
 		if _, there := s.p.State().Pool(q.Pool); !there {
 			if q.Pool, q.ConnectionID = "", c.ConnectionID; q.ConnectionID == "" {
-				return whatif.Decision{Block: true, Reason: unknownPool}, ""
+				return blockedFor(unknownPool), ""
 			}
 		}
 	}

@@ -26,6 +26,10 @@ type bucket struct {
 	whatif.Capacity
 	index int64
 	taken bool // it is over, and nobody asked since
+	// blocked: the dimension stopped somebody in it; wanted is what of, as far as nobody
+	// served it later.
+	blocked bool
+	wanted  quota.Amount
 }
 
 // watch looks at the buckets of a pool that have ended at that instant, since something
@@ -54,7 +58,7 @@ func (s *side) watch(pool *plans.Resolved, at int64, asks bool, look func(q *que
 			b.take(&s.asked[0], name, end)
 		}
 		if b.taken = !asks; asks {
-			b.index = index
+			b.index, b.blocked, b.wanted = index, false, 0
 		}
 	}
 }
@@ -68,7 +72,12 @@ func (b *bucket) take(a *projector.Asked, name ofPool, end int64) {
 		b.Buckets++
 		b.Limit = quota.AddSat(b.Limit, d.Limit)
 		b.Used = quota.AddSat(b.Used, d.ConsumedTotal)
-		b.Unused = quota.AddSat(b.Unused, max(0, d.Limit-d.ConsumedTotal))
+		unused := max(0, d.Limit-d.ConsumedTotal)
+		b.Unused = quota.AddSat(b.Unused, unused)
+		if b.blocked {
+			b.Withheld = quota.AddSat(b.Withheld, unused)
+			b.Wanted = quota.AddSat(b.Wanted, min(unused, b.wanted))
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ type holding struct {
 
 // ruled is the fold's verdict.
 type ruled struct {
-	said         whatif.Decision
+	said         judged
 	connectionID string
 	at           int64
 	held         bool
@@ -53,11 +53,12 @@ func (s *side) verdict(x *projector.Expected) {
 			s.w.refuse(x.ID)
 		}
 	} else {
-		r.said = decision(x.Asked.Facts.Judge(x.Asked.Now))
+		r.said = decided(&x.Asked, x.Asked.Facts.Judge(x.Asked.Now))
 	}
 	s.watchHold(x, r)
+	s.turnAway(&r.said, requestID{h.event.APIKeyID, h.event.RequestID}, &h.event.Cost, r.at)
 	h.sides[s.which] = r
-	s.w.row(h.event.APIKeyID).Sides[s.which].Count(&r.said, 1)
+	s.w.row(h.event.APIKeyID).Sides[s.which].Count(&r.said.Decision, 1)
 	s.w.decided = append(s.w.decided, h)
 }
 
@@ -106,7 +107,7 @@ func (w *whatIf) settleHolds(ctx context.Context) error {
 		}
 		delete(w.holds, h.event.ID)
 		w.made.Asked.Holds++
-		w.row(h.event.APIKeyID).Differ(&before.said, &after.said, 1)
+		w.row(h.event.APIKeyID).Differ(&before.said.Decision, &after.said.Decision, 1)
 		s := w.sides[whatif.After]
 		if before.said.Passes || !after.held || !s.p.State().HoldOpen(h.event.APIKeyID, h.event.RequestID) {
 			continue

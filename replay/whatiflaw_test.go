@@ -17,14 +17,23 @@ import (
 // anything is a log in which everything may stand.
 type anything struct {
 	*memory
-	now int64
-	n   int
+	now  int64
+	n    int
+	mode string // of pool p
+	// sharing is how pool p shares when its document is written anew; nil = it is not.
+	sharing func(t *rapid.T) string
 }
 
-// mixed is a pool of two connections with few places, in that mode.
-func mixed(mode string, a, b int) string {
-	return fmt.Sprintf(`{"id":"p","name":"P","provider":"kimi","mode":%q,"connections":[{"connectionId":"c","maxConcurrent":2},{"connectionId":"d","weight":50,"maxConcurrent":1}],
-		"allocations":[{"apiKeyId":"a","weight":%d},{"apiKeyId":"b","weight":%d,"policy":"soft"},{"apiKeyId":"*","weight":10}],"modelCaps":[{"apiKeyId":"a","model":"m","capValue":500,"capUnit":"tokens"}]}`, mode, a, b)
+// mixed is a pool of two connections with few places, in that mode, that shares like that.
+func mixed(mode, sharing string, a, b int) string {
+	return fmt.Sprintf(`{"id":"p","name":"P","provider":"kimi","mode":%q,%s,"connections":[{"connectionId":"c","maxConcurrent":2},{"connectionId":"d","weight":50,"maxConcurrent":1}],
+		"allocations":[{"apiKeyId":"a","weight":%d},{"apiKeyId":"b","weight":%d,"policy":"soft"},{"apiKeyId":"*","weight":10}],"modelCaps":[{"apiKeyId":"a","model":"m","capValue":500,"capUnit":"tokens"}]}`, mode, sharing, a, b)
+}
+
+// drawSharing is a way of sharing, as fields of a pool.
+func drawSharing(t *rapid.T) string {
+	r := twinRules{reserve: drawReserve(t, "pool's")}
+	return r.sharing()
 }
 
 func (l *anything) publish(subject, body string, args ...any) {
@@ -38,7 +47,11 @@ func (l *anything) step(t *rapid.T) {
 	conn := rapid.SampledFrom([]string{"c", "c", "d", "e"}).Draw(t, "connection")
 	request := fmt.Sprintf("r%d", rapid.IntRange(max(0, l.n-8), l.n).Draw(t, "request"))
 	tokens := rapid.IntRange(1, 400).Draw(t, "tokens")
-	switch rapid.IntRange(0, 10).Draw(t, "what") {
+	switch rapid.IntRange(0, 11).Draw(t, "what") {
+	case 11:
+		if l.sharing != nil {
+			l.publish("quota.config.pool.p", "%s", mixed(l.mode, l.sharing(t), 40, rapid.SampledFrom([]int{30, 5}).Draw(t, "weight")))
+		}
 	case 0:
 		l.publish("quota.hold", `{"id":"h%d","apiKeyId":%q,"requestId":%q,"pool":"p","maxWaitMs":%d,"estimate":{"tokens":%d,"requests":1},"leaseMs":60000,"decisionId":"h%d"}`,
 			l.n, key, request, rapid.SampledFrom([]int{0, 1000, 300_000}).Draw(t, "wait"), tokens, l.n)
@@ -83,18 +96,23 @@ func (l *anything) block(key, conn string, tokens int) {
 // log as every fold has it, however closely it is looked at.
 func TestUnderTheSameRulesNothingChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := &anything{memory: &memory{}}
-		pool := mixed(rapid.SampledFrom([]string{"enforce", "observe", "off"}).Draw(t, "mode"), 40, 30)
+		l := &anything{memory: &memory{}, mode: rapid.SampledFrom([]string{"enforce", "observe", "off"}).Draw(t, "mode")}
+		sharing := drawSharing(t)
+		doc := `"pools":[` + mixed(l.mode, sharing, 40, 30) + `]`
+		if rapid.Bool().Draw(t, "sharing alone") { // then its other documents of the range stay
+			l.sharing = func(*rapid.T) string { return sharing }
+			doc = `"rules":[{"poolId":"p",` + sharing + `}]`
+		}
 		for _, c := range []string{"c", "d"} {
 			l.publish("quota.config.plan."+c, `{"connectionId":%q,"dimensions":[{"unit":"tokens","window":"hourly","limit":900},{"unit":"percent","window":"hourly","limit":90}]}`, c)
 		}
-		l.publish("quota.config.pool.p", "%s", pool)
+		l.publish("quota.config.pool.p", "%s", mixed(l.mode, sharing, 40, 30))
 		l.publish("quota.consumption", `{"apiKeyId":"a","connectionId":"c"}`)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			l.step(t)
 		}
 		from := rapid.IntRange(4, len(l.list)).Draw(t, "from")
-		w := newWhatIf(WhatIfOptions{Options: Options{Log: l, Store: inMemory}, Rows: l}, trial(t, fmt.Sprintf(`{"pools":[%s],"from":{"seq":%d}}`, pool, from)))
+		w := newWhatIf(WhatIfOptions{Options: Options{Log: l, Store: inMemory}, Rows: l}, trial(t, fmt.Sprintf(`{%s,"from":{"seq":%d}}`, doc, from)))
 		if err := w.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 // range ends, as a name that comes up in it is no mistake.
 func (w *whatIf) remark() {
 	w.warn()
+	w.remarkTold()
 	seen := sightingsOf(w.sides[whatif.Before].p.State())
 	for _, p := range w.t.Pools {
 		if w.sides[whatif.Before].p.Missing().Count == 0 { // else nobody knows who was there

@@ -25,6 +25,9 @@ func (w *whatIf) enforce(ctx context.Context) error {
 	if err := w.putPools(ctx); err != nil {
 		return err
 	}
+	if err := w.share(ctx); err != nil {
+		return err
+	}
 	for i := range w.t.Plans {
 		var doc []byte
 		if p := &w.t.Plans[i]; !p.Delete {
@@ -63,7 +66,7 @@ func (w *whatIf) checkPools() error {
 	w.absent = make(map[string]string)
 	for _, id := range w.t.Without {
 		if !known[id] {
-			w.absent[events.ConfigPool.Subject(id)] = id // it may come in the range
+			w.absent[events.ConfigPool.Subject(id)] = fmt.Sprintf("withoutPools: there was no pool %q, so to be without it changes nothing", id) // it may come in the range
 		}
 	}
 	for i, p := range w.t.Pools {

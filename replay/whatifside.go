@@ -22,6 +22,7 @@ type side struct {
 	route    projector.Route
 	capacity map[ofPool]*bucket
 	added    bool // what is folded is not of the log
+	refused  recent[refusal]
 }
 
 // heard is what became of a consumption on the side before.
@@ -30,12 +31,7 @@ type heard struct {
 	settled bool
 	part    *part // of a request that was asked about already
 	asked   bool
-	said    whatif.Decision
-}
-
-// decision is what a row counts of a verdict.
-func decision(v fairshare.Verdict) whatif.Decision {
-	return whatif.Decision{Block: v.Reason.Blocks(), Passes: v.Allowed(), Deprioritize: v.Deprioritize, Reason: v.Reason.String()}
+	said    judged
 }
 
 // arrives is given each consumption before it is counted.
@@ -50,23 +46,24 @@ func (s *side) arrives(x *projector.Arrival) (counts bool, err error) {
 		counts, err = s.w.arrivedAfter(s, x)
 	}
 	if counts {
-		s.serve(x.Event.APIKeyID, &x.Event.Cost)
+		s.serve(x.Event)
 	}
 	return counts, err
 }
 
-func (s *side) serve(apiKeyID string, cost *quota.Amounts) {
-	s.w.row(apiKeyID).Sides[s.which].Serve(cost)
+func (s *side) serve(e *events.Event) {
+	s.w.row(e.APIKeyID).Sides[s.which].Serve(&e.Cost)
+	s.comeBack(requestID{e.APIKeyID, e.RequestID})
 }
 
 // ask judges a consumption as if its cost had been asked for at its time. A counter
 // that is later already, since events came out of order, is read where its bucket
 // begins, as for every answer.
-func (s *side) ask(x *projector.Arrival) whatif.Decision {
+func (s *side) ask(x *projector.Arrival) judged {
 	e := x.Event
 	q := questions.Question{APIKeyID: e.APIKeyID, ConnectionID: e.ConnectionID, Model: e.Model, Estimate: e.Cost}
-	d := decision(x.Judge(&q, &s.asked[0], x.At))
-	s.w.row(e.APIKeyID).Sides[s.which].Count(&d, 1)
+	d := decided(&s.asked[0], x.Judge(&q, &s.asked[0], x.At))
+	s.w.row(e.APIKeyID).Sides[s.which].Count(&d.Decision, 1)
 	return d
 }
 
@@ -78,7 +75,7 @@ func (w *whatIf) arrivedBefore(s *side, x *projector.Arrival) (counts bool, err 
 		return false, err
 	}
 	if h.held == "" {
-		h.part = w.partly.find(x.Event)
+		h.part, _ = w.partly.find(requestID{x.Event.APIKeyID, x.Event.RequestID})
 		if h.part == nil {
 			h.asked, h.said = true, s.ask(x)
 			w.made.Asked.Consumptions++
@@ -109,11 +106,15 @@ func (w *whatIf) arrivedAfter(s *side, x *projector.Arrival) (counts bool, err e
 	case settled && !before.settled:
 		counts = false // its block was let pass here, and it was paid for then
 	case before.part != nil:
-		counts = before.part.counts
+		if counts = before.part.counts; !counts {
+			s.turnAwayPart(requestID{x.Event.APIKeyID, x.Event.RequestID}, &x.Event.Cost, x.At)
+		}
 	case before.asked:
 		d := s.ask(x)
-		w.row(x.Event.APIKeyID).Differ(&before.said, &d, 1)
-		counts = d.Passes || !before.said.Passes
+		w.row(x.Event.APIKeyID).Differ(&before.said.Decision, &d.Decision, 1)
+		if counts = d.Passes || !before.said.Passes; !counts {
+			s.turnAway(&d, requestID{x.Event.APIKeyID, x.Event.RequestID}, &x.Event.Cost, x.At)
+		}
 	default: // the side before did not get as far as to count it
 		counts = true
 	}
@@ -136,13 +137,13 @@ func (s *side) fold(ctx context.Context, m events.Message) error {
 // with the consumption: else one that is far ahead of it would be placed where it is.
 func (s *side) pay(ctx context.Context, e *events.Event) error {
 	e.Kind, e.Given = events.Consumption, 1<<quota.NumUnits-1
-	s.serve(e.APIKeyID, &e.Cost)
+	s.serve(e)
 	return s.fold(ctx, events.Message{Subject: events.Consumption.String(), Data: events.Append(nil, wire.JSON, e), Time: e.Time})
 }
 
 // answer judges a question at an instant, and names the connection that it would have
 // got.
-func (s *side) answer(q *questions.Question, now int64) (d whatif.Decision, connectionID string) {
+func (s *side) answer(q *questions.Question, now int64) (d judged, connectionID string) {
 	a := &s.asked[0]
 	if q.Routed() {
 		s.p.State().GatherRoute(q, now, a, &s.route)
@@ -153,7 +154,7 @@ func (s *side) answer(q *questions.Question, now int64) (d whatif.Decision, conn
 	if connectionID = q.ConnectionID; connectionID == "" && a.Pool != nil && v.Connection >= 0 {
 		connectionID = a.Pool.Connections[v.Connection].ConnectionID
 	}
-	return decision(v.Verdict), connectionID
+	return decided(a, v.Verdict), connectionID
 }
 
 // unknownPool is the reason for which a request gets nothing that names a pool which
@@ -161,55 +162,34 @@ func (s *side) answer(q *questions.Question, now int64) (d whatif.Decision, conn
 const unknownPool = "unknown-pool"
 
 // routed is the decision that a choice is.
-func (s *side) routed(a *projector.Asked, to *projector.Route) (d whatif.Decision, connectionID string) {
+func (s *side) routed(a *projector.Asked, to *projector.Route) (d judged, connectionID string) {
 	if a.UnknownPool || to.PoolDeleted {
-		return whatif.Decision{Block: true, Reason: unknownPool}, ""
+		return blockedFor(unknownPool), ""
 	}
-	d = decision(a.Facts.Judge(a.Now))
+	d = decided(a, a.Facts.Judge(a.Now))
 	if to.ConnectionID == "" && d.Passes && !d.Block {
-		d = whatif.Decision{Block: true, Reason: fairshare.Capacity.String()}
+		d = blockedFor(fairshare.Capacity.String())
 	}
 	return d, to.ConnectionID
 }
 
+// blockedFor is a block that no dimension gave.
+func blockedFor(reason string) judged {
+	return judged{Decision: whatif.Decision{Block: true, Reason: reason}}
+}
+
 // partly are the requests that consume part by part: they are asked about once, with
 // the first part. Those whose end never comes are forgotten after an hour or two.
-type partly struct {
-	now, older map[requestID]*part
-	since      int64
-}
-
-type requestID struct{ apiKeyID, requestID string }
+type partly struct{ recent[*part] }
 
 type part struct{ counts bool }
-
-const partlyFor = 3_600_000 // ms
-
-// find returns what became of the request's first part, nil when this is it.
-func (p *partly) find(e *events.Event) *part {
-	if e.RequestID == "" {
-		return nil
-	}
-	id := requestID{e.APIKeyID, e.RequestID}
-	if x := p.now[id]; x != nil {
-		return x
-	}
-	return p.older[id]
-}
 
 // note remembers a request whose first part this is, and forgets one whose last it is.
 func (p *partly) note(e *events.Event, at int64, counts bool) {
 	id := requestID{e.APIKeyID, e.RequestID}
 	if !e.Partial {
-		delete(p.now, id)
-		delete(p.older, id)
-		return
+		p.forget(id)
+	} else if _, known := p.find(id); !known && id.requestID != "" {
+		p.put(id, &part{counts}, at)
 	}
-	if p.find(e) != nil {
-		return
-	}
-	if p.now == nil || at-p.since >= partlyFor {
-		p.older, p.now, p.since = p.now, make(map[requestID]*part), at
-	}
-	p.now[requestID{strings.Clone(e.APIKeyID), strings.Clone(e.RequestID)}] = &part{counts}
 }

@@ -22,6 +22,8 @@ type twinRules struct {
 	weights [3]int64
 	soft    [3]bool
 	observe bool
+	// reserve is that of the rule guarantee; below 0 the rule is threshold.
+	reserve int64
 }
 
 func drawRules(t *rapid.T, name string) (r twinRules) {
@@ -31,7 +33,20 @@ func drawRules(t *rapid.T, name string) (r twinRules) {
 		r.soft[i] = rapid.IntRange(0, 3).Draw(t, name+" policy") == 0
 	}
 	r.observe = rapid.IntRange(0, 4).Draw(t, name+" mode") == 0
+	r.reserve = drawReserve(t, name)
 	return r
+}
+
+func drawReserve(t *rapid.T, name string) int64 {
+	return rapid.SampledFrom([]int64{-1, 100, 0, 50, 400}).Draw(t, name+" reserve")
+}
+
+// sharing are the fields that say how the pool shares.
+func (r *twinRules) sharing() string {
+	if r.reserve < 0 {
+		return `"rule":"threshold"`
+	}
+	return fmt.Sprintf(`"rule":"guarantee","reserve":%d`, r.reserve)
 }
 
 func (r *twinRules) pool() string {
@@ -50,7 +65,7 @@ func (r *twinRules) pool() string {
 	if r.observe {
 		mode = "observe"
 	}
-	return doc + fmt.Sprintf(`],"mode":%q}`, mode)
+	return doc + fmt.Sprintf(`],"mode":%q,%s}`, mode, r.sharing())
 }
 
 func (r *twinRules) plan() string {
@@ -88,10 +103,13 @@ type twinSide struct {
 	settled map[string]int64 // when
 	made    map[int]*whatif.Side
 	counts  bool // we are in the range
+	// By bucket, what nobody had room for; and which of that is of which request.
+	stopped map[int64]int64
+	refused map[string]twinUse
 }
 
 func newTwinSide(r twinRules) *twinSide {
-	return &twinSide{rules: r, holds: map[string]twinHold{}, settled: map[string]int64{}, made: map[int]*whatif.Side{}}
+	return &twinSide{rules: r, holds: map[string]twinHold{}, settled: map[string]int64{}, made: map[int]*whatif.Side{}, stopped: map[int64]int64{}, refused: map[string]twinUse{}}
 }
 
 func (s *twinSide) key(k int) *whatif.Side {
@@ -128,8 +146,16 @@ func (s *twinSide) held(key int, without string, now int64) (sum int64) {
 	return sum
 }
 
-// judge applies the rules, one after the other.
+// judge applies the rule of the pool.
 func (s *twinSide) judge(key int, tokens, now int64, without string) (d whatif.Decision) {
+	if s.rules.reserve >= 0 {
+		return s.promised(key, tokens, now, without)
+	}
+	return s.strict(key, tokens, now, without)
+}
+
+// strict applies the rules of the threshold, one after the other.
+func (s *twinSide) strict(key int, tokens, now int64, without string) (d whatif.Decision) {
 	limit := s.rules.limit * 1000
 	total, own := s.used(-1, now)+s.held(-1, without, now), s.used(key, now)+s.held(key, without, now)
 	above := 2*total >= limit && own > s.rules.share(key)
@@ -154,7 +180,24 @@ func (s *twinSide) count(key int, d *whatif.Decision, n int64) {
 	}
 }
 
-func (s *twinSide) consume(key int, tokens, requests, at int64) {
+// stop takes note of what was blocked. A request with an id is one.
+func (s *twinSide) stop(d *whatif.Decision, id string, key int, tokens, now int64) {
+	if _, again := s.refused[id]; !s.counts || !d.Block || d.Passes || again && s.refused[id].at/hourMs == now/hourMs {
+		return
+	}
+	s.stopped[now/hourMs] += tokens
+	if id != "" {
+		s.refused[id] = twinUse{now, key, tokens}
+	}
+}
+
+func (s *twinSide) consume(id string, key int, tokens, requests, at int64) {
+	if r, again := s.refused[id]; again {
+		delete(s.refused, id)
+		if r.at/hourMs == at/hourMs {
+			s.stopped[at/hourMs] -= r.tokens // so its bucket stays one in which somebody was stopped
+		}
+	}
 	s.uses = append(s.uses, twinUse{at, key, tokens})
 	if s.counts {
 		s.key(key).Serve(&quota.Amounts{quota.Requests: quota.Amount(requests), quota.Tokens: quota.Amount(tokens)})
@@ -174,6 +217,7 @@ func (s *twinSide) expire(now int64) {
 func (s *twinSide) hold(id string, key int, tokens, now int64) (d whatif.Decision) {
 	d = s.judge(key, tokens, now, id)
 	s.count(key, &d, 1)
+	s.stop(&d, id, key, tokens, now)
 	delete(s.holds, id)
 	if d.Passes && !s.isSettled(id, now) {
 		s.holds[id] = twinHold{key, tokens, now + 300_000}
@@ -218,15 +262,15 @@ func (w *twins) use(key int, tokens int64) {
 	for _, s := range w.sides {
 		s.expire(w.now)
 	}
-	w.arrive(key, tokens*1000)
+	w.arrive("", key, tokens*1000)
 }
 
 // arrive asks about a consumption on both sides.
-func (w *twins) arrive(key int, tokens int64) {
+func (w *twins) arrive(id string, key int, tokens int64) {
 	before, after := w.sides[0], w.sides[1]
 	if !w.inRange() {
-		before.consume(key, tokens, 1000, w.now)
-		after.consume(key, tokens, 1000, w.now)
+		before.consume(id, key, tokens, 1000, w.now)
+		after.consume(id, key, tokens, 1000, w.now)
 		return
 	}
 	w.buckets[w.now/hourMs] = true
@@ -234,9 +278,11 @@ func (w *twins) arrive(key int, tokens int64) {
 	before.count(key, &b, 1)
 	after.count(key, &a, 1)
 	w.differ(key, &b, &a, 1)
-	before.consume(key, tokens, 1000, w.now)
+	before.consume(id, key, tokens, 1000, w.now)
 	if a.Passes || !b.Passes {
-		after.consume(key, tokens, 1000, w.now)
+		after.consume(id, key, tokens, 1000, w.now)
+	} else {
+		after.stop(&a, id, key, tokens, w.now)
 	}
 }
 
@@ -253,7 +299,7 @@ func (w *twins) take(id string, key int, tokens int64) {
 	w.buckets[w.now/hourMs] = true
 	w.differ(key, &b, &a, 1)
 	if _, open := after.holds[id]; open && !b.Passes {
-		after.consume(key, tokens*1000, 1000, w.now)
+		after.consume(id, key, tokens*1000, 1000, w.now)
 		after.settle(id, w.now)
 	}
 }
@@ -271,16 +317,16 @@ func (w *twins) end(id string, key int, tokens int64) {
 	}
 	switch {
 	case heldBefore:
-		before.consume(key, tokens*1000, 1000, w.now)
+		before.consume(id, key, tokens*1000, 1000, w.now)
 		if heldAfter {
-			after.consume(key, tokens*1000, 1000, w.now)
+			after.consume(id, key, tokens*1000, 1000, w.now)
 		}
 	case after.isSettled(id, w.now) && !before.isSettled(id, w.now):
 		d := before.judge(key, tokens*1000, w.now, "")
 		before.count(key, &d, 1)
-		before.consume(key, tokens*1000, 1000, w.now)
+		before.consume(id, key, tokens*1000, 1000, w.now)
 	default:
-		w.arrive(key, tokens*1000)
+		w.arrive(id, key, tokens*1000)
 	}
 	before.settle(id, w.now)
 	after.settle(id, w.now)
@@ -302,12 +348,14 @@ func (w *twins) blocked(key int, tokens, n int64) {
 	before, after := w.sides[0], w.sides[1]
 	b := before.judge(key, tokens*1000, w.now, "")
 	before.count(key, &b, n)
+	before.stop(&b, "", key, n*tokens*1000, w.now)
 	for range n {
 		a := after.judge(key, tokens*1000, w.now, "")
 		after.count(key, &a, 1)
+		after.stop(&a, "", key, tokens*1000, w.now)
 		w.differ(key, &b, &a, 1)
 		if a.Passes && !b.Passes {
-			after.consume(key, tokens*1000, 1000, w.now) // it did not say of how many requests it is
+			after.consume("", key, tokens*1000, 1000, w.now) // it did not say of how many requests it is
 		}
 	}
 }
@@ -326,8 +374,13 @@ func (w *twins) capacity() (p whatif.Pool) {
 			c := &p.Sides[i]
 			c.Buckets++
 			c.Limit += quota.Amount(s.rules.limit * 1000)
+			unused := max(0, s.rules.limit*1000-used)
 			c.Used += quota.Amount(used)
-			c.Unused += quota.Amount(max(0, s.rules.limit*1000-used))
+			c.Unused += quota.Amount(unused)
+			if stopped, some := s.stopped[b]; some {
+				c.Withheld += quota.Amount(unused)
+				c.Wanted += quota.Amount(min(unused, stopped))
+			}
 		}
 	}
 	return p
@@ -359,10 +412,22 @@ func (w *twins) step(t *rapid.T, i int) {
 	}
 }
 
+// drawTrial is what is tried: all is another, or the way of sharing alone.
+func drawTrial(t *rapid.T, live twinRules) (tried twinRules, doc string) {
+	if rapid.IntRange(0, 2).Draw(t, "sharing alone") == 0 {
+		tried = live
+		tried.reserve = drawReserve(t, "tried")
+		return tried, fmt.Sprintf(`"rules":[{"poolId":"p",%s}]`, tried.sharing())
+	}
+	tried = drawRules(t, "tried")
+	return tried, fmt.Sprintf(`"pools":[%s],"plans":[%s]`, tried.pool(), tried.plan())
+}
+
 // TestTheDumbRunSaysTheSame about random histories under random rules.
 func TestTheDumbRunSaysTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		live, tried := drawRules(t, "live"), drawRules(t, "tried")
+		live := drawRules(t, "live")
+		tried, doc := drawTrial(t, live)
 		w := &twins{memory: &memory{}, now: began, owners: map[string]int{}, buckets: map[int64]bool{}, newly: map[int]*whatif.Row{}}
 		w.sides = [2]*twinSide{newTwinSide(live), newTwinSide(live)}
 		w.add(0, "quota.config.plan.c", live.plan())
@@ -381,7 +446,7 @@ func TestTheDumbRunSaysTheSame(t *testing.T) {
 		for i := range late {
 			w.step(t, early+i)
 		}
-		got := whatIfOf(t, w.memory, fmt.Sprintf(`{"pools":[%s],"plans":[%s],"from":{"seq":%d}}`, tried.pool(), tried.plan(), from))
+		got := whatIfOf(t, w.memory, fmt.Sprintf(`{%s,"from":{"seq":%d}}`, doc, from))
 		w.compare(t, got)
 	})
 }

@@ -27,6 +27,12 @@ func (r *Report) Append(dst []byte) []byte {
 	total := r.Total()
 	w.Name("total")
 	total.append(&w, units)
+	w.Name("shifts")
+	w.Array()
+	for _, s := range r.Shifts() {
+		s.append(&w)
+	}
+	w.End()
 	w.Name("capacity")
 	w.Array()
 	for i := range r.Pools {
@@ -98,6 +104,45 @@ func (s *Side) append(w *wire.Writer, units []quota.Unit) {
 	w.End()
 }
 
+func (s *Shift) append(w *wire.Writer) {
+	w.Object()
+	w.Name("unit")
+	w.String(s.Unit.String())
+	for _, side := range []struct {
+		name string
+		list []Change
+	}{{"more", s.More}, {"less", s.Less}} {
+		w.Name(side.name)
+		w.Array()
+		for i := range side.list {
+			side.list[i].append(w, s.Unit)
+		}
+		w.End()
+	}
+	w.End()
+}
+
+func (c *Change) append(w *wire.Writer, u quota.Unit) {
+	w.Object()
+	w.Name("apiKeyId")
+	w.String(c.APIKeyID)
+	amounts(w, u, amount{"before", c.Before}, amount{"after", c.After}, amount{"difference", c.By()})
+	w.End()
+}
+
+// amount is a field that is one.
+type amount struct {
+	name string
+	a    quota.Amount
+}
+
+func amounts(w *wire.Writer, u quota.Unit, list ...amount) {
+	for _, f := range list {
+		w.Name(f.name)
+		w.Amount(f.a, u)
+	}
+}
+
 func (p *Pool) append(w *wire.Writer) {
 	w.Object()
 	w.Name("poolId")
@@ -111,13 +156,8 @@ func (p *Pool) append(w *wire.Writer) {
 		w.Name(sideNames[i])
 		w.Object()
 		count(w, "buckets", c.Buckets)
-		for _, f := range []struct {
-			name string
-			a    quota.Amount
-		}{{"limit", c.Limit}, {"used", c.Used}, {"unused", c.Unused}} {
-			w.Name(f.name)
-			w.Amount(f.a, p.Unit)
-		}
+		amounts(w, p.Unit, amount{"limit", c.Limit}, amount{"used", c.Used}, amount{"unused", c.Unused},
+			amount{"withheld", c.Withheld}, amount{"wanted", c.Wanted})
 		w.End()
 	}
 	w.End()

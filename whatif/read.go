@@ -21,16 +21,17 @@ const LeastTime = 100_000_000_000
 
 // Read reads a trial:
 //
-//	{pools?: [<pool document>], withoutPools?: [id], plans?: [{connectionId, dimensions | null}],
-//	 settings?: {<name>: value | null}, from?, to?}
+//	{pools?: [<pool document>], withoutPools?: [id], rules?: [{poolId, rule?, reserve?}],
+//	 plans?: [{connectionId, dimensions | null}], settings?: {<name>: value | null}, from?, to?}
 //
 // from and to are a time, or {"seq": n} with n below LeastTime. Every fault is named by its field.
 func Read(doc wire.Value) (*Trial, wire.Faults) {
 	var faults wire.Faults
 	r, _ := wire.Read(doc, "", &faults)
-	r.Only("pools", "withoutPools", "plans", "settings", "from", "to")
+	r.Only("pools", "withoutPools", "rules", "plans", "settings", "from", "to")
 	t := &Trial{From: place(r, "from"), To: place(r, "to")}
 	t.readPools(r, &faults)
+	t.readRules(r)
 	t.readPlans(r, &faults)
 	if r.Has("settings") {
 		t.Settings = r.Get("settings")
@@ -38,13 +39,13 @@ func Read(doc wire.Value) (*Trial, wire.Faults) {
 		under(&faults, "settings", wrong)
 	}
 	if len(faults) == 0 && t.nothing() {
-		faults.Add("", "changes nothing: name pools, withoutPools, plans or settings")
+		faults.Add("", "changes nothing: name pools, withoutPools, rules, plans or settings")
 	}
 	return t, faults
 }
 
 func (t *Trial) nothing() bool {
-	return len(t.Pools) == 0 && len(t.Without) == 0 && len(t.Plans) == 0 && len(t.Settings.Fields) == 0
+	return len(t.Pools) == 0 && len(t.Without) == 0 && len(t.Rules) == 0 && len(t.Plans) == 0 && len(t.Settings.Fields) == 0
 }
 
 // place reads a time or a sequence.
@@ -95,6 +96,33 @@ func (t *Trial) readPools(r wire.Reader, faults *wire.Faults) {
 		}
 		under(faults, r.ItemPath("pools", i), wrong)
 		t.Pools = append(t.Pools, p)
+	}
+}
+
+// readRules reads the pools that share in another way. One that is tried as a whole has
+// its rule in its document.
+func (t *Trial) readRules(r wire.Reader) {
+	objects, _ := r.Objects("rules", MaxPools)
+	at := map[string]int{}
+	for i, o := range objects {
+		o.Only("poolId", "rule", "reserve")
+		x := Rule{PoolID: o.NeedID("poolId")}
+		x.Rule, x.HasRule = plans.ReadRule(o)
+		x.Reserve, x.HasReserve = plans.ReadReserve(o)
+		first, twice := at[x.PoolID]
+		switch {
+		case x.PoolID == "":
+		case twice:
+			o.Fault("poolId", fmt.Sprintf("is that of rules[%d] too: keep one", first))
+		case slices.Contains(t.Without, x.PoolID):
+			o.Fault("poolId", "is in withoutPools too: keep it in one of them")
+		case slices.ContainsFunc(t.Pools, func(p *plans.Pool) bool { return p.ID == x.PoolID }):
+			o.Fault("poolId", "is in pools too: say the rule in its document")
+		case !o.Has("rule") && !o.Has("reserve"):
+			o.Fault("rule", "is missing, and reserve too: name one of them")
+		}
+		at[x.PoolID] = i
+		t.Rules = append(t.Rules, x)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 type Trial struct {
 	Pools   []*plans.Pool
 	Without []string // ids of pools that are deleted
+	Rules   []Rule
 	Plans   []Plan
 	// Settings is an object of values by name, null for the default; the zero Value =
 	// none change.
@@ -32,6 +33,28 @@ type Plan struct {
 	ConnectionID string
 	Dimensions   []plans.Dimension
 	Delete       bool // back to the catalogue
+}
+
+// Rule is a pool that shares in another way: its documents of the history stay in all
+// else, those that come in the range too.
+type Rule struct {
+	PoolID     string
+	Rule       plans.Rule
+	HasRule    bool  // else it keeps its rule
+	Reserve    int64 // percent, 0..400
+	HasReserve bool  // else it keeps its reserve
+}
+
+// On returns the pool as it is tried. What the pool has, the copy shares with it.
+func (r *Rule) On(p *plans.Pool) *plans.Pool {
+	tried := *p
+	if r.HasRule {
+		tried.Rule = r.Rule
+	}
+	if r.HasReserve {
+		tried.Reserve = r.Reserve
+	}
+	return &tried
 }
 
 // Place is a place in the log: the message of a sequence, or the last one that the
@@ -80,11 +103,24 @@ type Row struct {
 //
 // and a bucket that the range ends in counts as it stands then. Buckets in which nobody
 // asked would be unused under any rules, and are left out on both sides.
+//
+// What is left unused is no loss unless somebody was turned away for it. Withheld is the
+// part of it in the buckets in which this dimension blocked somebody: what the rule kept
+// from being used. Most of it nobody may have asked for, so Wanted is at most what was:
+// the sum over those buckets of
+//
+//	min(unused, Σ what this dimension blocked in it)
+//
+// A request that gives its id is one, however often it asks, and none when it is served in
+// the same bucket later; without an id each question is a request. One without an estimate
+// asks for nothing, and is why Withheld stands beside Wanted.
 type Capacity struct {
-	Buckets int64        // how many there were
-	Limit   quota.Amount // sum of the limits at the buckets' ends, 0 = unknown in all
-	Used    quota.Amount // sum of the totals where the limit was known
-	Unused  quota.Amount
+	Buckets  int64        // how many there were
+	Limit    quota.Amount // sum of the limits at the buckets' ends, 0 = unknown in all
+	Used     quota.Amount // sum of the totals where the limit was known
+	Unused   quota.Amount
+	Withheld quota.Amount // of Unused
+	Wanted   quota.Amount // of Withheld
 }
 
 // Pool is a dimension of a pool on both sides; a side that has not got it is zero.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/wire"
 )
@@ -26,12 +27,16 @@ func read(t *testing.T, text string) (*Trial, string) {
 func TestATrialIsRead(t *testing.T) {
 	got, wrong := read(t, `{"pools":[{"id":"p","name":"P","provider":"kimi","connectionIds":["c"],"colour":"red"}],"withoutPools":["q"],
 		"plans":[{"connectionId":"c","dimensions":[{"unit":"tokens","window":"5h","limit":3}]},{"connectionId":"d","dimensions":null,"dimension":[]}],
-		"settings":{"maxLagMs":1},"from":1700000000000,"to":{"seq":"12"}}`)
+		"rules":[{"poolId":"r","rule":"guarantee","reserve":0},{"poolId":"s","reserve":400},{"poolId":"t","rule":"threshold"}],"settings":{"maxLagMs":1},"from":1700000000000,"to":{"seq":"12"}}`)
 	if wrong != "" {
 		t.Fatal(wrong)
 	}
 	if len(got.Pools) != 1 || got.Pools[0].ID != "p" || !cmp.Equal(got.Without, []string{"q"}) || len(got.Settings.Fields) != 1 {
 		t.Errorf("%+v", got)
+	}
+	rules := []Rule{{PoolID: "r", Rule: plans.Guarantee, HasRule: true, HasReserve: true}, {PoolID: "s", Reserve: 400, HasReserve: true}, {PoolID: "t", HasRule: true}}
+	if diff := cmp.Diff(rules, got.Rules); diff != "" {
+		t.Errorf("rules (-) and as they are read (+)\n%s", diff)
 	}
 	if p := got.Plans; len(p) != 2 || p[0].Delete || p[0].Dimensions[0].Limit != 3000 || !p[1].Delete || p[1].ConnectionID != "d" {
 		t.Errorf("plans %+v", got.Plans)
@@ -64,6 +69,14 @@ func TestWhatIsWrongWithATrialIsNamed(t *testing.T) {
 		`{"plans":[7]}`:                                                                            "plans[0] is a number",
 		`{"plans":[{"connectionId":"c","dimensions":[{"unit":"x"}]}]}`:                             "plans[0].dimensions[0].unit is x",
 		`{"plans":[{"connectionId":"c","dimensions":null},{"connectionId":"c","dimensions":[]}]}`:  "plans[1].connectionId is that of plans[0] too",
+		`{"rules":[{"rule":"guarantee"}]}`:                                                         "rules[0].poolId is missing",
+		`{"rules":[{"poolId":"p"}]}`:                                                               "rules[0].rule is missing, and reserve too: name one of them",
+		`{"rules":[{"poolId":"p","rule":"fair"}]}`:                                                 "rules[0].rule is fair: use threshold or guarantee",
+		`{"rules":[{"poolId":"p","reserve":401}]}`:                                                 "rules[0].reserve is not within 0 to 400",
+		`{"rules":[{"poolId":"p","reserve":1,"mode":"off"}]}`:                                      "rules[0].mode is unknown",
+		`{"rules":[{"poolId":"p","reserve":1},{"poolId":"p","reserve":2}]}`:                        "rules[1].poolId is that of rules[0] too",
+		`{"rules":[{"poolId":"p","reserve":1}],"withoutPools":["p"]}`:                              "rules[0].poolId is in withoutPools too",
+		`{"rules":[{"poolId":"a","reserve":1}],"pools":[` + pool("a", "c") + `]}`:                  "rules[0].poolId is in pools too",
 		`{"settings":3}`:                          "settings is a number",
 		`{"settings":{"maxLag":1}}`:               "settings.maxLag is unknown",
 		`{"withoutPools":["p"],"from":{}}`:        "from.seq is missing",
@@ -138,5 +151,41 @@ func TestWhatDiffers(t *testing.T) {
 		if change(&r.Sides[After]); !r.Differs() {
 			t.Errorf("change %d is not seen", i)
 		}
+	}
+}
+
+func TestARuleIsPutOnAPool(t *testing.T) {
+	was := plans.Pool{ID: "p", Rule: plans.Threshold, Reserve: 70}
+	for _, c := range []struct {
+		rule Rule
+		want plans.Pool
+	}{
+		{Rule{Rule: plans.Guarantee, Reserve: 9}, was},
+		{Rule{Rule: plans.Guarantee, HasRule: true, Reserve: 9}, plans.Pool{ID: "p", Rule: plans.Guarantee, Reserve: 70}},
+		{Rule{HasReserve: true}, plans.Pool{ID: "p"}},
+	} {
+		if diff := cmp.Diff(&c.want, c.rule.On(&was)); diff != "" || was.Reserve != 70 || was.Rule != plans.Threshold {
+			t.Errorf("%+v (-) and as it is (+)\n%s", c.rule, diff)
+		}
+	}
+}
+
+func TestWhoGetsMoreAndWhoLess(t *testing.T) {
+	r := Report{}
+	for key, served := range map[string][2]quota.Amount{"a": {5, 8}, "b": {5, 1}, "c": {0, 9}, "d": {4, 1}, "e": {7, 7}, "f": {0, 3}} {
+		row := Row{APIKeyID: key}
+		row.Sides[Before].Served[quota.Tokens], row.Sides[After].Served[quota.Tokens] = served[0], served[1]
+		row.Sides[Before].Served[quota.Requests], row.Sides[After].Served[quota.Requests] = 1, 1
+		r.Rows = append(r.Rows, row)
+	}
+	want := []Shift{{
+		Unit: quota.Tokens, More: []Change{{"c", 0, 9}, {"a", 5, 8}, {"f", 0, 3}},
+		Less: []Change{{"b", 5, 1}, {"d", 4, 1}},
+	}}
+	if diff := cmp.Diff(want, r.Shifts()); diff != "" {
+		t.Errorf("shifts as they should be (-) and as they are (+)\n%s", diff)
+	}
+	if got := want[0].Less[0].By(); got != -4 {
+		t.Errorf("b gets %d", got)
 	}
 }
