@@ -86,17 +86,8 @@ func (f *Facts) remaining(i int, strict bool) quota.Amount {
 }
 
 // mostAllowed is the most that the rule guarantee lets the asker use at once of line i,
-// up to most. What it lets pass of more it lets pass of less, so halving finds it.
+// up to most.
 func (f *Facts) mostAllowed(i int, most quota.Amount) quota.Amount {
 	n := &f.numbers[i]
-	least := quota.Amount(0) // nothing is always let pass
-	for least < most {
-		mid := least + (most-least+1)/2
-		if f.guarantee(i, n, mid, f.measured).Outcome.Blocks() {
-			most = mid - 1
-		} else {
-			least = mid
-		}
-	}
-	return least
+	return f.period(i, n, f.measured).Most(f.asker(n.estimate), most)
 }

@@ -105,6 +105,9 @@ func everyUse() *usage.Snapshot {
 			Burn: usage.Burn{Rate: 250_000, ExhaustionMs: 600_000, HasExhaustion: true},
 		}, {
 			Unit: quota.USD, Window: quota.Daily, Mode: "generous", Uses: make([]usage.Use, 2),
+		}, { // of a pool of the other rule
+			Unit: quota.Tokens, Window: quota.Hourly, Limit: 50_000, ConsumedTotal: 21_000, Mode: "guarantee", Kept: 29_000, KeptUntil: noon + 1_800_000, HasPromise: true,
+			Uses: []usage.Use{{Consumed: 20_000, FairShare: 10_000, HasFairShare: true, Promised: 4000, HasPromise: true}, {Consumed: 1000}},
 		}},
 		Signals: []usage.Signal{
 			{

@@ -77,7 +77,7 @@ func (x *usageSheet) fill(ctx context.Context, clock int64, unlisted int) error 
 	x.now = max(clock, x.logTime)
 	x.snapshot = &usage.Snapshot{
 		PoolID: doc.ID, GeneratedAt: clock, AsOf: questions.AsOf{Seq: x.pos.Seq, Time: x.now},
-		Mode: doc.Mode, Enforcing: x.enforces(x.pool, x.now), Threshold: x.settings.doc.SaturationThreshold(),
+		Mode: doc.Mode, Rule: doc.Rule, Enforcing: x.enforces(x.pool, x.now), Threshold: x.settings.doc.SaturationThreshold(),
 		Unlisted: unlisted, Backlog: x.backlog,
 	}
 	x.addFlights()
@@ -132,10 +132,14 @@ func (x *usageSheet) addPool() unlistedRow {
 	var uses []fairshare.ConnectionUse
 	for i, d := range row.dimensions {
 		uses = x.facts.Connections(i, x.now, uses[:0])
-		x.snapshot.Dimensions = append(x.snapshot.Dimensions, usage.Dimension{
+		dimension := usage.Dimension{
 			Unit: d.Unit, Window: d.Window, Limit: d.Limit, ConsumedTotal: d.ConsumedTotal, HeldTotal: d.HeldTotal,
 			Mode: d.Mode, Unlisted: d.Consumed, Connections: x.connections(d.Window, uses), Uses: make([]usage.Use, 0, rows),
-		})
+		}
+		if p, ok := x.facts.Promises(i, x.now, nil); ok {
+			dimension.Kept, dimension.KeptUntil, dimension.HasPromise = p.All, p.Until, true
+		}
+		x.snapshot.Dimensions = append(x.snapshot.Dimensions, dimension)
 	}
 	return row
 }

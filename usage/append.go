@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/wire"
 )
@@ -80,7 +81,11 @@ func (w *writer) dimension(s *Snapshot, d *Dimension) {
 	w.amount("usedPercent", used, quota.Percent, known)
 	w.text("mode", d.Mode)
 	at, known := d.StrictAt(s.Threshold)
-	w.amount("strictAt", at, d.Unit, known)
+	w.amount("strictAt", at, d.Unit, known && s.Rule == plans.Threshold)
+	if d.HasPromise {
+		w.amount("kept", d.Kept, d.Unit, true)
+		w.instant("keptUntil", d.KeptUntil)
+	}
 	w.amount("unlisted", d.Unlisted, d.Unit, true)
 	w.Name("perConnection")
 	w.Array()
@@ -156,6 +161,9 @@ func (w *writer) use(k *Key, n *Use, u quota.Unit) {
 	w.amount("deficit", n.Deficit, u, n.HasFairShare)
 	w.bool("borrowing", n.Borrowing)
 	w.amount("remaining", n.Remaining, u, n.HasRemaining)
+	if n.HasPromise {
+		w.amount("promised", n.Promised, u, true)
+	}
 	w.Name("burnRate")
 	w.Object()
 	w.rate("perSecond", n.Rate, u)

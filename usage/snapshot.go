@@ -19,8 +19,9 @@ type Snapshot struct {
 	GeneratedAt int64          // by the clock of who asked, epoch ms
 	AsOf        questions.AsOf // Time is the instant that all numbers are of
 	Mode        plans.Mode
+	Rule        plans.Rule
 	Enforcing   bool        // some limit is known, or some reading
-	Threshold   quota.Ratio // a dimension is strict from here on
+	Threshold   quota.Ratio // a dimension is strict from here on, by the rule threshold
 	Dimensions  []Dimension // in plan order
 	// Signals are what providers say, in the order of the pool's connections and
 	// then of windows and scopes.
@@ -43,11 +44,16 @@ type Dimension struct {
 	Limit         quota.Amount // 0 = unknown, shown as null
 	ConsumedTotal quota.Amount
 	HeldTotal     quota.Amount
-	Mode          string       // strict, generous
+	Mode          string       // strict, generous, guarantee
 	Unlisted      quota.Amount // what the keys without an allocation of their own consumed
 	Connections   []Connection // in pool order
 	Uses          []Use        // of Snapshot.Keys, in their order
 	Burn          Burn
+	// Under the rule guarantee: what is kept for all keys together, and when nothing of it
+	// is any more: at the end of the present bucket, or of the provider's cycle, epoch ms.
+	Kept       quota.Amount
+	KeptUntil  int64
+	HasPromise bool // else both are absent
 }
 
 // Connection is what one connection has of a dimension.
@@ -112,6 +118,11 @@ type Use struct {
 	Remaining    quota.Amount
 	HasRemaining bool
 	Rate         Rate
+	// Promised is what it can still use whatever the others do: at once of a provider's
+	// cycle, by the end of the bucket of a sliding window. Of keys without an allocation of
+	// their own it is in that of all of them.
+	Promised   quota.Amount
+	HasPromise bool // the rule is guarantee, and the row has a share; else it is absent
 }
 
 // UseOf returns the numbers that a decision explains.
@@ -119,6 +130,7 @@ func UseOf(d *questions.Dimension) Use {
 	return Use{
 		Consumed: d.Consumed, Held: d.Held, FairShare: d.FairShare, HasFairShare: d.HasFairShare,
 		Deficit: d.Deficit, Borrowing: d.Borrowing, Remaining: d.Remaining, HasRemaining: d.HasRemaining,
+		Promised: d.Promised, HasPromise: d.HasPromise && d.HasFairShare,
 	}
 }
 
@@ -128,7 +140,7 @@ func (d *Dimension) UsedPercent() (used quota.Amount, ok bool) {
 }
 
 // StrictAt returns the amount of the total from which the dimension is strict by
-// our own count; ok is false when the limit is unknown. T / limit ≥ threshold
+// our own count, under the rule threshold; ok is false when the limit is unknown. T / limit ≥ threshold
 // first holds for
 //
 //	T = ceil(limit × threshold)

@@ -70,3 +70,28 @@ func (d *Dimension) against(a Asker, j int) (need, extra, headroom quota.Amount)
 	}
 	return s.need, s.extra, quota.AddSat(s.headroom[0], s.headroom[1])
 }
+
+// Most is the most that the asker may use at once, up to most; its estimate is not looked
+// at. What the rule lets pass of more it lets pass of less, so halving finds it. Each
+// answer narrows the rest besides: what is kept only grows with what is asked for, so of
+// what is kept against x
+//
+//	L − C − kept, and no more than L − T − H of a sliding window,
+//
+// may be asked for by whoever is blocked with x, and no more than that by whoever is not.
+func (d *Dimension) Most(a Asker, most quota.Amount) quota.Amount {
+	least := quota.Amount(0) // nothing is always let pass
+	for a.Estimate = most; least < most; a.Estimate = least + (most-least+1)/2 {
+		v := d.Judge(a)
+		room := d.Limit - d.Spent - v.Kept
+		if !d.Cycle {
+			room = min(room, d.Limit-d.Total-v.Headroom)
+		}
+		if v.Outcome.Blocks() {
+			least, most = max(least, min(room, a.Estimate-1)), a.Estimate-1
+		} else {
+			least, most = a.Estimate, min(most, room)
+		}
+	}
+	return least
+}

@@ -74,3 +74,33 @@ func TestKeptForHasTheLargest(t *testing.T) {
 		t.Errorf("nobody stands before who may pass, and there is %+v", got)
 	}
 }
+
+// TestMostIsFoundByHalvingToo, on 20,000 random cases.
+func TestMostIsFoundByHalvingToo(t *testing.T) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 1))
+	part := 0
+	for n := range 20_000 {
+		p, i, _, gives := draw(r)
+		d := p.dimension()
+		a := Asker{Key: i, Gives: gives}
+		room := max(0, d.Limit-max(d.Total, d.Spent))
+		least, most := quota.Amount(0), room
+		for least < most {
+			if a.Estimate = least + (most-least+1)/2; d.Judge(a).Outcome.Blocks() {
+				most = a.Estimate - 1
+			} else {
+				least = a.Estimate
+			}
+		}
+		if got := d.Most(a, room); got != least {
+			t.Fatalf("seed %d, case %d: %d, by halving %d of %d\n%+v, key %d, gives %v", seed, n, got, least, room, d, i, gives)
+		}
+		if least > 0 && least < room {
+			part++
+		}
+	}
+	if part < 1000 {
+		t.Errorf("only %d could use a part", part)
+	}
+}
