@@ -169,12 +169,14 @@ func (f *Facts) cycle(i int, sliding, now int64) (left int64, open bool) {
 	return max(0, min(reset-now-1, l.window.Millis()-1)), true
 }
 
-// usedBy is what allocation j used in the current period of line i, without its holds.
+// usedBy is what allocation j used in the current period of line i, without its holds. A
+// part of a cycle stands longer than a reading without a reset does; without the reading
+// it is of another period than all else.
 func (f *Facts) usedBy(i, j int, bucket, now int64) (used quota.Amount) {
 	percent := f.lines[i].unit == quota.Percent
 	for conn := range f.conns {
 		k := (i*f.peers.n+j)*f.conns + conn
-		if percent && now < f.readings[i*f.conns+conn].PartUntil {
+		if r := &f.readings[i*f.conns+conn]; percent && now < r.PartUntil && r.at(now).Until != 0 {
 			used = quota.AddSat(used, f.peers.parts[k])
 			continue
 		}

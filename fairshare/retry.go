@@ -1,6 +1,10 @@
 package fairshare
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/quotashare/quotashare/plans"
+)
 
 // RetryAfter returns the first wait in ms after which the question would be
 // judged allow if nothing else happened, exact to the millisecond: 0 when it is
@@ -68,10 +72,10 @@ func (f *Facts) wait(now int64, conns []int) int64 {
 }
 
 // suspended reports whether nothing but an operator lets the asker pass: all else is over
-// at some time.
+// at some time. A pool that is off suspends nobody.
 func (f *Facts) suspended() bool {
 	a := f.allocation()
-	return a != nil && a.Suspended
+	return a != nil && a.Suspended && f.q.Pool.Pool.Mode != plans.Off
 }
 
 // turn returns the first instant of start..last that allows; last does.

@@ -196,7 +196,7 @@ func (g *guild) use(e events.Event) {
 	}
 	g.publish(e)
 	a := &g.accounts[slices.IndexFunc(g.accounts, func(a account) bool { return a.id == e.ConnectionID })]
-	if g.now >= a.reset {
+	if !a.timeless && g.now >= a.reset {
 		a.used = 0
 		if a.until == 0 || !a.reads {
 			a.reset = g.now + quota.FiveHour.Millis()

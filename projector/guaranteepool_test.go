@@ -45,8 +45,11 @@ type account struct {
 	reads bool
 	used  int64 // in the open cycle
 	said  int64 // the last reading
-	until int64 // its reset, 0 = nothing was said
+	until int64 // as long as that stands, 0 = nothing was said
 	reset int64 // of the open cycle
+	// timeless: it does not say when its cycle ends, so that what it says stands for 30 s
+	// and the cycle is taken to end a window after it began.
+	timeless bool
 }
 
 type member struct {
@@ -77,7 +80,8 @@ func drawGuild(t *rapid.T) *guild {
 	for i := range rapid.IntRange(1, 2).Draw(t, "connections") {
 		g.accounts = append(g.accounts, account{
 			id: fmt.Sprint("c", i), reads: i == 0 || rapid.Bool().Draw(t, "reads"),
-			reset: start + rapid.Int64Range(1_000, quota.FiveHour.Millis()).Draw(t, "reset"),
+			timeless: rapid.IntRange(0, 3).Draw(t, "timeless") == 0,
+			reset:    start + rapid.Int64Range(1_000, quota.FiveHour.Millis()).Draw(t, "reset"),
 		})
 	}
 	kind := rapid.IntRange(0, 5).Draw(t, "weights")
@@ -162,13 +166,26 @@ func (g *guild) read(a *account) {
 	if !a.reads || !slices.ContainsFunc(g.dims, func(d guildDim) bool { return d.unit == quota.Percent }) {
 		return
 	}
-	if g.now >= a.reset {
+	if !a.timeless && g.now >= a.reset {
 		a.reset += (1 + (g.now-a.reset)/width) * width
+	}
+	if a.timeless {
+		g.readTimeless(a)
+		return
 	}
 	a.said, a.until = a.used, a.reset
 	g.publish(events.Event{Kind: events.Saturation, ConnectionID: a.id, Readings: []events.Reading{
 		{Window: quota.FiveHour, UsedPercent: quota.Amount(a.used), ResetAt: a.reset},
 	}})
+}
+
+// readTimeless says nothing of an end. When much is used, the provider begins anew.
+func (g *guild) readTimeless(a *account) {
+	if a.until == 0 || a.used > 90e6 {
+		a.used, a.reset = 0, g.now+quota.FiveHour.Millis()
+	}
+	a.said, a.until = a.used, g.now+30_000
+	g.publish(events.Event{Kind: events.Saturation, ConnectionID: a.id, Readings: []events.Reading{{Window: quota.FiveHour, UsedPercent: quota.Amount(a.used)}}})
 }
 
 // key is a key that asks by the allocation.
@@ -231,7 +248,7 @@ func (g *guild) standIn(d *guildDim, now int64) (x standing) {
 			if x.period[i+1] = a.until; !x.cycle {
 				left = 0
 			}
-			x.cycle, left = true, max(left, min(a.until-now-1, width-1))
+			x.cycle, left = true, max(left, min(a.reset-now-1, width-1))
 		}
 	}
 	for i := range g.accounts {
@@ -268,7 +285,7 @@ func (g *guild) standOn(d *guildDim, x *standing, a *account, reading bool, now 
 	for j, m := range g.members {
 		switch part, _ := g.s.Part(a.id, m.id, d.window, now); {
 		case m.id == quota.AllOthers:
-		case reading:
+		case reading && now < a.reset:
 			x.used[j] += int64(part)
 		default:
 			x.used[j] += curr(m.id)
@@ -279,7 +296,10 @@ func (g *guild) standOn(d *guildDim, x *standing, a *account, reading bool, now 
 		}
 	}
 	if reading {
-		all, rest = a.said, int64(g.s.PartOfOthers(a.id, listed, d.window))
+		all = a.said
+	}
+	if reading && now < a.reset {
+		rest = int64(g.s.PartOfOthers(a.id, listed, d.window))
 	}
 	if j := g.memberOf(quota.AllOthers); j >= 0 {
 		x.used[j] += rest
