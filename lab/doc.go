@@ -39,20 +39,22 @@
 //	          if all that it asked for in the window had been known before; see Fill
 //	missed    Σ max(0, optimum − served) over the keys
 //	excess    Σ max(0, served − optimum)
-//	gap       (missed + excess) / 2: the least part of the limit that would have to change
-//	          hands, where that which nobody used counts half. When all of the optimum is
-//	          served, all three are equal
+//	gap       (missed + excess) / 2: half the distance to the optimum. What went to a key in
+//	          place of another counts once, what nobody got counts half. When all of the
+//	          optimum is served, all three are equal
 //	jain      the weighted index of fairness: with x = served / optimum, w the weight, over
 //	          the keys that asked: (Σ w·x)² / (Σ w · Σ w·x²)
 //	wait      the longest time from the first refusal of a request that would have left its
-//	          key within its share until that key is served, or gives up
+//	          key within its share until that key is served
+//	gave up   how often such a key was not served any more before the window was over
 //
 // A claim of the promise is a request that would leave its key within it:
 // c + x ≤ min(share, share × ρ × left / (100 × W)), c what it used in the period. In a
-// cycle it must be let pass at once. In a sliding window it must have got there by the end
-// of the bucket if it asked on, up to sixteen times the size of the request, unless nobody
-// was served since who had used more for its weight. Rules without a promise are held
-// against that of reserve 100, which they never made.
+// cycle it must be let pass at once. In a sliding window a key that asks on until the
+// bucket ends must have come to what it was promised when it was refused, up to sixteen
+// times the size of the request, or else nobody who was served since has more for its
+// weight, up to as much. Rules without a promise are held against that of reserve 100,
+// which they never made.
 //
 // An admission after which the effective total is above the limit is an over-admission.
 package lab

@@ -90,7 +90,8 @@ type Point struct {
 type Figures struct {
 	Served, Missed, Excess, Gap quota.Ratio
 	Jain                        quota.Ratio
-	WaitMs                      int64 // the longest
+	WaitMs                      int64 // the longest of a key within its share, until it was served
+	GaveUp                      int   // how often such a key was not, in that window
 	Claims, Broken              int   // of the promise
 	Over                        int   // over-admissions
 	Questions, Refused          int   // asked, and refused

@@ -20,16 +20,16 @@ type referee struct {
 type watched struct {
 	waiting bool  // within its share, and refused
 	since   int64 // when that was first
-
-	claim claim
+	served  int   // the number of the question by which it was served last
+	claim   claim
 }
 
 // claim is a promise of a sliding window that is not kept yet.
 type claim struct {
 	open  bool
+	since int          // the number of the question that opened it
 	want  quota.Amount // in this bucket, by its end
 	size  quota.Amount // the largest that was refused
-	ahead bool         // somebody was served who had used more, and by so much that it counts
 }
 
 func newReferee(r *run) referee {
@@ -77,7 +77,7 @@ func (f *referee) refused(key int, size quota.Amount) {
 		f.figures.Broken++
 	case !w.claim.open:
 		f.figures.Claims++
-		w.claim = claim{open: true, want: promise, size: size}
+		w.claim = claim{open: true, since: f.figures.Questions, want: promise, size: size}
 	}
 }
 
@@ -87,18 +87,7 @@ func (f *referee) admits(key int, size quota.Amount) {
 	if _, ok := f.claims(key, size); ok && !f.keys[key].claim.open {
 		f.figures.Claims++
 	}
-	for j := range f.keys {
-		if c := &f.keys[j].claim; c.open && j != key && f.passes(key, j, c.size) {
-			c.ahead = true
-		}
-	}
-}
-
-// passes reports whether a key has used more than another for its weight, and by more than
-// so many requests that the other would have had a place before it.
-func (f *referee) passes(key, other int, size quota.Amount) bool {
-	w := f.run.pool.Weights
-	return compare(f.run.inPeriod(key), w[other], f.run.inPeriod(other)+guarantee.Gap*size, w[key]) > 0
+	f.keys[key].served = f.figures.Questions
 }
 
 // admitted is told after it.
@@ -117,21 +106,49 @@ func (f *referee) waitEnds(key int) {
 	w.waiting = false
 }
 
-// gaveUp is told when the request that a key waited for is given up.
-func (f *referee) gaveUp(key int) { f.waitEnds(key) }
+// hasAll is told when a key was served all that it asked for: whatever it was promised, it
+// wanted no more.
+func (f *referee) hasAll(key int) { f.keys[key].claim = claim{} }
 
-// periodEnds is told when a bucket is about to end: what was promised in it must be there,
-// unless the key asked no more.
+// gaveUp is told when the request that a key waited for is given up.
+func (f *referee) gaveUp(key int) {
+	w := &f.keys[key]
+	if w.waiting {
+		f.figures.GaveUp++
+	}
+	w.waiting = false
+}
+
+// periodEnds is told when a bucket is over: what was promised in it must be there, unless
+// the key asked no more. Nothing came since its last millisecond, which is looked at.
 func (f *referee) periodEnds() {
-	f.run.now-- // its last millisecond
+	f.run.now--
 	for j := range f.keys {
-		c := &f.keys[j].claim
-		if c.open && c.ahead && f.asks(j) && f.run.inPeriod(j)+guarantee.Gap*c.size < c.want {
+		if f.broken(j) {
 			f.figures.Broken++
 		}
-		*c = claim{}
+	}
+	for j := range f.keys {
+		f.keys[j].claim = claim{}
 	}
 	f.run.now++
+}
+
+// broken reports whether a key that asks still did not get what it was promised in this
+// bucket, and another that was served since has more for its weight.
+func (f *referee) broken(j int) bool {
+	c := &f.keys[j].claim
+	has := f.run.inPeriod(j) + guarantee.Gap*c.size
+	if !c.open || !f.asks(j) || has >= c.want {
+		return false
+	}
+	w := f.run.pool.Weights
+	for k := range f.keys {
+		if k != j && f.keys[k].served > c.since && compare(f.run.inPeriod(k), w[j], has, w[k]) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // asks reports whether a key has a request that came already.

@@ -142,6 +142,7 @@ func (r *run) turn(key int) {
 		r.referee.admitted(key)
 		l.requests = l.requests[1:]
 	}
+	r.referee.hasAll(key)
 	r.settle(key)
 }
 

@@ -68,7 +68,11 @@ func even() *Scenario {
 }
 
 func hungry() *Scenario {
-	s := story("all hungry", "five keys always ask for more than there is", equal(5))
+	weights := []quota.Ratio{10, 15, 20, 25, 30}
+	for i := range weights {
+		weights[i] *= quota.RatioOne
+	}
+	s := story("all hungry", "five keys of weights 10 to 30 always ask for more than there is", weights)
 	for i := range s.Keys {
 		s.Keys[i].Requests = steady(s, 2*Whole, onePercent/10)
 	}

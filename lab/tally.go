@@ -13,7 +13,7 @@ func (t *Tally) Add(f *Figures) {
 	t.Runs++
 	s := &t.sum
 	s.Served, s.Missed, s.Excess, s.Gap, s.Jain = s.Served+f.Served, s.Missed+f.Missed, s.Excess+f.Excess, s.Gap+f.Gap, s.Jain+f.Jain
-	s.WaitMs = max(s.WaitMs, f.WaitMs)
+	s.WaitMs, s.GaveUp = max(s.WaitMs, f.WaitMs), s.GaveUp+f.GaveUp
 	s.Claims, s.Broken, s.Over = s.Claims+f.Claims, s.Broken+f.Broken, s.Over+f.Over
 	s.Questions, s.Refused = s.Questions+f.Questions, s.Refused+f.Refused
 }

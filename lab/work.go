@@ -8,7 +8,7 @@ import (
 
 // pour adds so much from an instant on until another, evenly, in requests of that size.
 func pour(dst []Request, from, to int64, amount, size quota.Amount) []Request {
-	n := int64(amount / size)
+	n := max(1, int64(amount/size))
 	for i := range n {
 		dst = append(dst, Request{At: from + i*(to-from)/n, Size: size})
 	}

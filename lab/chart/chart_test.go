@@ -136,7 +136,7 @@ func TestBeyondTheAxesIsTheEdge(t *testing.T) {
 	c := &Chart{X: Axis{To: 10}, Y: Axis{To: math.MaxInt64}, Panels: []Panel{{Lines: []Line{
 		{Name: "a", Points: []Point{{-5, -1}, {5, math.MaxInt64/2 + 1}, {11, math.MaxInt64}, {math.MaxInt64, math.MaxInt64}}},
 	}}}}
-	if got := paths(t, c, "line l0")[0]; got != "M0 170L125 85L250 0" {
+	if got := paths(t, c, "line l0")[0]; got != "M0 170L250 85L500 0" {
 		t.Errorf("drawn %s", got)
 	}
 }
@@ -176,7 +176,7 @@ func TestAnyTextIsEscaped(t *testing.T) {
 // A legend wraps rather than leave the picture.
 func TestLegendStaysInside(t *testing.T) {
 	c := &Chart{Panels: []Panel{{}}}
-	for _, name := range strings.Fields("guarantee threshold first-come guarantee-50 threshold-0.8 guarantee-200 the-best") {
+	for _, name := range strings.Fields("guarantee threshold first-come guarantee-50 threshold-0.8 guarantee-200 the-best the-worst") {
 		c.Panels[0].Lines = append(c.Panels[0].Lines, Line{Name: name})
 	}
 	d := newDrawing(c)

@@ -9,13 +9,12 @@ import (
 
 // The measures of a picture, in pixels.
 const (
-	plotWidth  = 250
+	plotWidth  = 250 // of one that is alone twice as much
 	plotHeight = 170
 	leftRoom   = 48 // for the texts of the axis
 	rightRoom  = 14
 	topRoom    = 30 // for the title of the panel
 	lowRoom    = 40 // for the texts of the axis and its name
-	cellWidth  = leftRoom + plotWidth + rightRoom
 	cellHeight = topRoom + plotHeight + lowRoom
 	headRoom   = 44 // for the title of the picture
 	rowHeight  = 20 // of the legend
@@ -31,13 +30,17 @@ type drawing struct {
 	chart         *Chart
 	names         []string // of the lines, as they come first
 	marks         []bool
+	plot          int // how wide the plots are
 	width, height int
 	legendAt      int // y of its first row
 	out           []byte
 }
 
 func newDrawing(c *Chart) *drawing {
-	d := &drawing{chart: c}
+	d := &drawing{chart: c, plot: plotWidth}
+	if len(c.Panels) == 1 {
+		d.plot = 2 * plotWidth
+	}
 	for i := range c.Panels {
 		for _, l := range c.Panels[i].Lines {
 			if !slices.Contains(d.names, l.Name) {
@@ -46,7 +49,7 @@ func newDrawing(c *Chart) *drawing {
 		}
 	}
 	columns := min(max(len(c.Panels), 1), perRow)
-	d.width = columns * cellWidth
+	d.width = columns * d.cell()
 	if least := 2*leftRoom + letter*9/8*len([]rune(c.Title)); d.width < least {
 		d.width = least
 	}
@@ -58,6 +61,9 @@ func newDrawing(c *Chart) *drawing {
 func (d *drawing) printf(format string, args ...any) { d.out = fmt.Appendf(d.out, format, args...) }
 
 func (d *drawing) text(s string) { d.out = append(d.out, s...) }
+
+// cell is how wide a panel is, with the room around it.
+func (d *drawing) cell() int { return leftRoom + d.plot + rightRoom }
 
 func (d *drawing) open() {
 	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-labelledby="title desc">`+"\n",
@@ -77,7 +83,7 @@ func (d *drawing) label(x, y int, class, text string) {
 // panel draws the panel of an index.
 func (d *drawing) panel(i int) {
 	p := &d.chart.Panels[i]
-	x, y := i%perRow*cellWidth, headRoom+i/perRow*cellHeight
+	x, y := i%perRow*d.cell(), headRoom+i/perRow*cellHeight
 	d.printf(`<g transform="translate(%d %d)">`+"\n", x+leftRoom, y+topRoom)
 	d.label(0, -12, "name", p.Title)
 	d.axes()
@@ -90,17 +96,17 @@ func (d *drawing) panel(i int) {
 func (d *drawing) axes() {
 	for _, t := range d.chart.Y.Ticks {
 		y := plotHeight - tenths(t.At, d.chart.Y.To, plotHeight)/10
-		d.printf(`<path class="grid" d="M0 %dH%d"/>`+"\n", y, plotWidth)
+		d.printf(`<path class="grid" d="M0 %dH%d"/>`+"\n", y, d.plot)
 		d.label(-8, y+4, "tick end", t.Text)
 	}
 	for _, t := range d.chart.X.Ticks {
-		x := tenths(t.At, d.chart.X.To, plotWidth) / 10
+		x := tenths(t.At, d.chart.X.To, d.plot) / 10
 		d.printf(`<path class="axis" d="M%d %dv4"/>`+"\n", x, plotHeight)
 		d.label(x, plotHeight+17, "tick mid", t.Text)
 	}
-	d.printf(`<path class="axis" d="M0 0V%dH%d"/>`+"\n", plotHeight, plotWidth)
-	d.label(plotWidth/2, plotHeight+33, "tick mid", d.chart.X.Name)
-	d.label(plotWidth, -12, "tick end", d.chart.Y.Name)
+	d.printf(`<path class="axis" d="M0 0V%dH%d"/>`+"\n", plotHeight, d.plot)
+	d.label(d.plot/2, plotHeight+33, "tick mid", d.chart.X.Name)
+	d.label(d.plot, -12, "tick end", d.chart.Y.Name)
 }
 
 // line draws a curve. A point that falls on the one before it is left out: a curve of a
@@ -112,7 +118,7 @@ func (d *drawing) line(l *Line) {
 	d.printf(`<path class="%s" d="`, d.class(l.Name))
 	last, to := Point{-1, -1}, "M"
 	for _, p := range l.Points {
-		at := Point{int64(tenths(p.X, d.chart.X.To, plotWidth)), int64(10*plotHeight - tenths(p.Y, d.chart.Y.To, plotHeight))}
+		at := Point{int64(tenths(p.X, d.chart.X.To, d.plot)), int64(10*plotHeight - tenths(p.Y, d.chart.Y.To, plotHeight))}
 		if at == last {
 			continue
 		}
