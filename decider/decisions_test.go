@@ -80,7 +80,8 @@ func (r *running) blocking(pool string, connections ...string) *plans.Pool {
 	for _, c := range connections {
 		_, err := r.PutPlan(r.within(), c, []plans.Dimension{{Unit: quota.Requests, Window: quota.Daily, Limit: quota.Amount(quota.Requests.Scale())}}, httpapi.Meta{})
 		r.must(err)
-		r.publish("quota.consumption", fmt.Sprintf(`{"apiKeyId":"alice","connectionId":%q}`, c))
+		// More than the limit: what is of yesterday by the time of a question counts less.
+		r.publish("quota.consumption", fmt.Sprintf(`{"apiKeyId":"alice","connectionId":%q,"cost":{"requests":2}}`, c))
 	}
 	_, err := r.putPool(r.within(), p, httpapi.Meta{})
 	r.must(err)

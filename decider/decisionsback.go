@@ -15,6 +15,9 @@ const (
 	mostMessages  = 1024     // of a stretch
 	mostBytes     = 16 << 20 // of a stretch, about
 	mostStretches = 40       // of one reading
+	// stretchWithin is how long the broker has for a stretch: it sends what it has at
+	// once, unless it is busy.
+	stretchWithin = 10 * time.Second
 	// clocksApart is by how much the time of a row and that of its message may
 	// differ, beside the time for which it is tried to store it, where only a
 	// stretch of time is read. Rows of clocks that are further off are not found
@@ -126,12 +129,15 @@ func (b *backwards) read(ctx context.Context, from uint64) (list []jetstream.Msg
 		return nil, false, err
 	}
 	defer func() { err = errors.Join(err, b.stream.DeleteConsumer(ctx, c.CachedInfo().Name)) }()
-	// The client takes silence for the end, so what came is counted.
+	// The client takes silence for the end, so what came is counted. All that is asked
+	// for is there, so nobody waits for what is yet to come.
 	left := int(min(c.CachedInfo().NumPending, uint64(b.most+1)))
 	if left == 0 {
 		return nil, true, nil
 	}
-	fetched, err := c.FetchNoWait(left)
+	within, cancel := context.WithTimeout(ctx, stretchWithin)
+	defer cancel()
+	fetched, err := c.Fetch(left, jetstream.FetchContext(within))
 	if err != nil {
 		return nil, false, err
 	}

@@ -3,6 +3,7 @@ package decider
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -31,7 +32,8 @@ func previewed(t *testing.T) (*running, *handClock) {
 	p.Connections = append(p.Connections, plans.Connection{ConnectionID: "d", Weight: 100})
 	_, err := r.putPool(r.within(), p, httpapi.Meta{})
 	r.must(err)
-	r.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c","model":"m","cost":{"requests":2000}}`)
+	// At the time of the questions, which may be of the next hour.
+	r.publish("quota.consumption", fmt.Sprintf(`{"apiKeyId":"alice","connectionId":"c","model":"m","time":%d,"cost":{"requests":2000}}`, c.ms.Load()))
 	return r, c
 }
 
