@@ -5,19 +5,18 @@ import (
 	"context"
 	"io"
 	"maps"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // patience is how long what should come at once is waited for: the machine may be busy.
@@ -106,26 +105,8 @@ func (c *composed) choose() {
 	for name, s := range c.services {
 		for _, port := range []string{"4222", "6222", "8480"} {
 			if s.ours() && s.Profiles == nil {
-				c.host[name+":"+port] = c.free()
+				c.host[name+":"+port] = brokertest.FreeAddr(c.t)
 			}
-		}
-	}
-}
-
-// free is an address that nobody has. Its port is below those that the system gives to
-// who does not choose, as are the many of other tests: until a program listens there it
-// is nobody's.
-func (c *composed) free() string {
-	c.t.Helper()
-	for {
-		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(20_000+rand.IntN(10_000)))
-		l, err := net.Listen("tcp", addr)
-		if err != nil {
-			continue // somebody has it
-		}
-		c.must(l.Close())
-		if !slices.Contains(slices.Collect(maps.Values(c.host)), addr) {
-			return addr
 		}
 	}
 }
@@ -262,7 +243,7 @@ func (c *composed) send(method, name, path, body string) (status int, answer str
 // Prometheus as deploy/prometheus says: to the token that it was given.
 func (c *composed) gateway() {
 	c.t.Helper()
-	c.host["gateway:8480"] = c.free()
+	c.host["gateway:8480"] = brokertest.FreeAddr(c.t)
 	decider := c.services["decider-1"]
 	c.services["gateway"] = &service{Entrypoint: []string{"/bin/gateway"}, Healthcheck: decider.Healthcheck, Environment: map[string]string{
 		"QUOTA_STORE_NATS_URL": decider.Environment["QUOTA_STORE_NATS_URL"], "QUOTA_STORE_NATS_USER": "/users/gateway.user", "QUOTA_API_TOKEN": c.bearer,

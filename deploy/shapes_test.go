@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/quotashare/quotashare/config"
+	"github.com/quotashare/quotashare/internal/brokertest"
 	"github.com/quotashare/quotashare/internal/program"
 )
 
@@ -102,7 +103,7 @@ func TestAFrontDoorAndTwoDeciders(t *testing.T) {
 		name := filepath.Base(words[0]) + http
 		for _, addr := range regexp.MustCompile(`127\.0\.0\.1:\d+`).FindAllString(line, -1) {
 			if c.host[addr] == "" {
-				c.host[addr] = c.free()
+				c.host[addr] = brokertest.FreeAddr(c.t)
 			}
 		}
 		c.host[name+":8480"] = c.host[http]

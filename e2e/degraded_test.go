@@ -30,7 +30,7 @@ func newOutage(t *testing.T) *outage {
 	o := &outage{t: t, args: []string{"--data-dir", t.TempDir(), "--nats-addr", brokertest.FreeAddr(t), "--http-addr", "127.0.0.1:0", "--sync", "100ms"}}
 	o.front = start(t, "ingest", o.args...)
 	for range 2 {
-		p := startWith(t, []string{"QUOTA_MAX_LAG=1500ms"}, "decider",
+		p := startWith(t, []string{"QUOTA_MAX_LAG=3s"}, "decider",
 			"--data-dir", t.TempDir(), "--store-nats-url", o.front.nats, "--http-addr", "127.0.0.1:0")
 		p.awaitReady()
 		o.deciders = append(o.deciders, p)

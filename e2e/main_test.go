@@ -61,7 +61,7 @@ var pebbleTicker = goleak.IgnoreTopFunction("github.com/cockroachdb/pebble/v2/vf
 
 // patience is how long a test waits for what should come at once. It is long
 // because the machine may be busy, and costs nothing when all is well.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func deadline(t *testing.T) context.Context {
 	t.Helper()

@@ -181,7 +181,8 @@ func upAt(t *testing.T, dir, natsAddr, httpAddr string) *process {
 // run runs a program to its end and returns what it prints.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(deadline(t), program(t, name), args...)
+	path := program(t, name) // which may have to be built, and has no deadline
+	cmd := exec.CommandContext(deadline(t), path, args...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -58,7 +58,7 @@ func TestRoutesTakeTurnsAndWait(t *testing.T) {
 		q := toRoute("alice", "p", fmt.Sprint("r-", i))
 		if want == "b" {
 			delete(q, "pool")
-			q["route"], q["leaseMs"] = "qtSd/p/custom/large", 1500 // nobody will end it
+			q["route"], q["leaseMs"] = "qtSd/p/custom/large", 4000 // nobody will end it
 		}
 		if r := o.route(q); r.said() != "allow ok" || r.ConnectionID != want || len(r.Candidates) != 2 || r.Candidates[0].ConnectionID != want {
 			t.Errorf("answer %d is %+v, want %s", i, r, want)
@@ -105,7 +105,7 @@ func (c *routers) isLost(asked time.Time) bool {
 }
 
 // routeWait is how long a question of the routers waits for room.
-const routeWait = 5 * time.Second
+const routeWait = 10 * time.Second
 
 // call has one request let in, and ends it. Whoever is not answered asks again.
 func (c *routers) call(nc *nats.Conn, request string) {

@@ -36,7 +36,7 @@ func TestAnOrphanIsGoneAfterItsLease(t *testing.T) {
 	d.narrow("p", 1, "c")
 	d.pool(object{"id": "busy", "connections": []object{{"connectionId": "other"}}, "allocations": shares(t, "carol 100")})
 	orphan := toRoute("alice", "p", "orphan")
-	orphan["leaseMs"] = 1500
+	orphan["leaseMs"] = 3000
 	dies := brokertest.Connect(t, d.nats)
 	var first routed
 	decode(t, string(request(t, dies, "quota.route", text(t, orphan))), &first)
@@ -44,7 +44,7 @@ func TestAnOrphanIsGoneAfterItsLease(t *testing.T) {
 	if first.said() != "allow ok" || first.ConnectionID != "c" {
 		t.Fatalf("the first is answered %+v", first)
 	}
-	over := first.AsOf.Time.Add(1500 * time.Millisecond)
+	over := first.AsOf.Time.Add(3 * time.Second)
 
 	answer := make(chan routed, 1)
 	go func() { answer <- operator{&process{t: t, http: d.right.url}}.route(toRoute("bob", "p", "waits")) }()
@@ -89,14 +89,13 @@ func (d *deciders) traffic(n int) {
 }
 
 // awaitHolds returns when the log has so many messages of holds, and their deciders
-// have folded the last.
-func awaitHolds(t *testing.T, js jetstream.JetStream, n int, running ...*process) {
+// have folded the last, whose sequence it returns.
+func awaitHolds(t *testing.T, js jetstream.JetStream, n int, running ...*process) (last uint64) {
 	t.Helper()
 	c, err := js.OrderedConsumer(deadline(t), "QUOTA", jetstream.OrderedConsumerConfig{FilterSubjects: []string{"quota.hold"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var last uint64
 	for range n {
 		m, err := c.Next(jetstream.FetchMaxWait(patience))
 		if err != nil {
@@ -111,6 +110,7 @@ func awaitHolds(t *testing.T, js jetstream.JetStream, n int, running ...*process
 	for _, p := range running {
 		p.at(last)
 	}
+	return last
 }
 
 // dues are the times of the messages that say that time has gone by.
@@ -139,37 +139,44 @@ func TestWaitersOfAKilledDeciderEnd(t *testing.T) {
 	o := operator{stays}
 	o.narrow("p", 1, "c")
 	o.narrow("q", 1, "d")
-	holder := toRoute("alice", "p", "holder")
-	holder["leaseMs"] = 1500
-	first := o.route(holder)
+	o.route(toRoute("alice", "p", "holder"))
 	o.route(toRoute("carol", "q", "holds d"))
 	dies.at(lastSeq(t, front.nats))
 
 	var gone sync.WaitGroup
+	var last uint64 // of who waits
 	for i, key := range []string{"alice", "alice", "bob", "bob"} {
 		q := toRoute(key, "p", fmt.Sprint("w-", i))
-		q["maxWaitMs"], q["leaseMs"] = 3000, 2000
+		q["maxWaitMs"], q["leaseMs"] = 5000, 5000
 		gone.Go(func() {
 			if resp, err := http.Post(dies.http+apiPath("route"), "application/json", strings.NewReader(text(t, q))); err == nil {
 				resp.Body.Close()
 			}
 		})
-		awaitHolds(t, js, 3+i, dies, stays)
+		last = awaitHolds(t, js, 3+i, dies, stays)
 	}
 	dies.kill()
 	gone.Wait()
-	began, _ := storedAt(t, js, lastSeq(t, front.nats)) // before the log learns that it is time
+	// Only now, that all wait, the lease of the holder becomes one that ends before their
+	// waits do. That of the one who is let in then ends after them.
+	renewed, err := js.Publish(deadline(t), "quota.hold", []byte(
+		`{"id":"soon","decisionId":"soon","apiKeyId":"alice","connectionId":"c","requestId":"holder","estimate":{"requests":1},"leaseMs":500}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	began, _ := storedAt(t, js, last)
+	lease, _ := storedAt(t, js, renewed.Sequence)
+	lease = lease.Add(500 * time.Millisecond)
 	outlasts := toRoute("carol", "q", "outlasts them")
-	outlasts["maxWaitMs"] = 5000
+	outlasts["maxWaitMs"] = 6500
 	if r := o.route(outlasts); r.said() != "block capacity of connection" {
 		t.Errorf("who waits for another pool is answered %+v", r)
 	}
 
-	lease := first.AsOf.Time.Add(1500 * time.Millisecond)
 	for what, within := range map[string][2]time.Time{
-		"the lease":           {lease, began.Add(3 * time.Second)},
-		"the last wait":       {began.Add(3 * time.Second), began.Add(5 * time.Second)},
-		"the other one's own": {began.Add(5 * time.Second), began.Add(patience)},
+		"the lease":           {lease, began.Add(5 * time.Second)},
+		"the last wait":       {began.Add(5 * time.Second), lease.Add(5 * time.Second)},
+		"the other one's own": {lease.Add(6 * time.Second), began.Add(patience)},
 	} {
 		said := false
 		for _, at := range dues(t, js, lastSeq(t, front.nats)) {
@@ -189,9 +196,12 @@ func TestWaitersOfAKilledDeciderEnd(t *testing.T) {
 		t.Errorf("%d are held, want the one of the other pool", n)
 	}
 	next := toRoute("bob", "p", "next")
-	next["maxWaitMs"], next["explain"] = 0, true
+	next["explain"] = true
 	r := o.route(next)
 	if r.said() != "allow ok" || r.ConnectionID != "c" || r.Backlog != nil || r.InFlight == nil || *r.InFlight != 0 {
 		t.Errorf("the next one is answered %+v", r)
+	}
+	if n := v.metric(t, `quotashare_holds_total{outcome="waited"}`); n != 5 {
+		t.Errorf("%d waited, and the next one had no need to", n)
 	}
 }

@@ -92,7 +92,8 @@ func TestBadSettingsEndEveryProgramAtOnce(t *testing.T) {
 		list = append(list, name+"="+value)
 	}
 	for _, args := range [][]string{{"quotashare", "up"}, {"ingest"}, {"decider"}} {
-		cmd := exec.CommandContext(deadline(t), program(t, args[0]), args[1:]...)
+		path := program(t, args[0])
+		cmd := exec.CommandContext(deadline(t), path, args[1:]...)
 		cmd.Env, cmd.Dir = environment(t, append(list, "QUOTA_STORE_NATS_URL=nats://127.0.0.1:1")), t.TempDir()
 		said, err := cmd.CombinedOutput()
 		var exit *exec.ExitError
