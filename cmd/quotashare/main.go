@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
@@ -44,6 +45,7 @@ type cli struct {
 	Replay    replayCmd    `cmd:"" help:"Fold the log again, and hold the engine and its snapshots to it."`
 	Verify    verifyCmd    `cmd:"" help:"Derive recorded decisions and the verdicts on holds again, and list those that differ."`
 	Whatif    whatIfCmd    `cmd:"" name:"whatif" help:"Say what a part of the history would have been under other pools, plans or settings."`
+	Simulate  simulateCmd  `cmd:"" help:"Compare the rules of sharing: made-up or recorded traffic, judged by each of them."`
 	Demo      demoCmd      `cmd:"" help:"Show sharing: four keys with different habits, through a gateway, on a running engine."`
 	Bench     benchCmd     `cmd:"" help:"Measure the engine beside its bare parts, on this machine."`
 
@@ -66,7 +68,7 @@ func run(ctx context.Context, p program.Process) int {
 		}
 	}
 	var c cli
-	k, err := p.Parse(&c, "Fair shares of one LLM provider account for many API keys.", kong.Vars{"measures": measures()})
+	k, err := p.Parse(&c, "Fair shares of one LLM provider account for many API keys.", kong.Vars{"measures": measures(), "scenarios": strings.Join(scenarioNames(), ", ")})
 	if err != nil {
 		return program.Report(p.Stderr, p.Name, misread(err, p))
 	}

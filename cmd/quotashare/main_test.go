@@ -9,7 +9,7 @@ import (
 // Every command of the command line does something: run picks it by what kong
 // has selected.
 func TestEveryCommandRuns(t *testing.T) {
-	k, err := kong.New(new(cli), kong.Vars{"measures": "", "version": ""})
+	k, err := kong.New(new(cli), kong.Vars{"measures": "", "scenarios": "", "version": ""})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,9 +36,14 @@ func (p *progress) rows(n uint64) {
 		fmt.Fprintf(p.w, "\r%d rows", n)
 		return
 	}
-	part := min(1, float64(p.read)/float64(p.size))
+	fmt.Fprintf(p.w, "\r%s  %d rows", bar(p.read, p.size), n)
+}
+
+// bar draws how much of all there is done.
+func bar(done, all int64) string {
+	part := min(1, float64(done)/float64(all))
 	full := int(part * barWidth)
-	fmt.Fprintf(p.w, "\r[%s%s] %3.0f %%  %d rows", strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), part*100, n)
+	return fmt.Sprintf("[%s%s] %3.0f %%", strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), part*100)
 }
 
 // done leaves the bar's line.
