@@ -80,7 +80,7 @@ type Share struct {
 }
 
 // Point is how much every key has of the limit at an instant, by its place in the
-// scenario: in its cycle, or effective.
+// scenario: in its cycle, or effective, before what comes at that instant.
 type Point struct {
 	At   int64 // ms after the beginning
 	Used []quota.Amount
@@ -104,7 +104,7 @@ type Result struct {
 	Rule     Rule
 	Figures
 	Keys   []Share // in the scenario's order
-	Points []Point // at most 200, and the last instant
+	Points []Point // at 200 instants from the beginning on, and at the end
 }
 
 // Guarantee is the rule guarantee with that reserve, in percent.

@@ -64,21 +64,22 @@ func ofWhole(a quota.Amount) quota.Ratio {
 //
 //	(Σ w·x)² / (Σ w · Σ w·x²)    x = served / best
 //
-// over the keys that get anything at best; 1 when none does. Weights are in thousandths of
-// their sum, and x in thousandths, at most 1,000: then Σ w·x² is at most 10^15.
+// over the keys that get anything at best; 1 when they get nothing, or there are none.
+// Weights are in millionths of their sum, and x in thousandths, 1,000 at most. So Σ w·x is
+// at most 10^12 and Σ w·x² at most 10^18.
 func jain(served, best []quota.Amount, weights []int64) quota.Ratio {
-	var sum, first, second uint64
 	var all int64
 	for i, w := range weights {
 		if best[i] > 0 {
 			all += w
 		}
 	}
+	var sum, first, second uint64
 	for i, w := range weights {
 		if best[i] == 0 || w == 0 {
 			continue
 		}
-		w := uint64(w*1_000/all) + 1
+		w := uint64(w) * 1_000_000 / uint64(all)
 		x := uint64(min(served[i]*1_000/best[i], 1_000_000))
 		sum, first, second = sum+w, first+w*x, second+w*x*x
 	}
@@ -87,5 +88,7 @@ func jain(served, best []quota.Amount, weights []int64) quota.Ratio {
 	}
 	hi, lo := bits.Mul64(first, first)
 	mean, _ := bits.Div64(hi, lo, sum)
-	return quota.Ratio(mean * uint64(quota.RatioOne) / second)
+	hi, lo = bits.Mul64(mean, uint64(quota.RatioOne))
+	index, _ := bits.Div64(hi, lo, second) // ≤ 1, as (Σ w·x)² ≤ Σ w · Σ w·x²
+	return quota.Ratio(index)
 }

@@ -92,44 +92,34 @@ func (f *referee) admits(key int, size quota.Amount) {
 
 // admitted is told after it.
 func (f *referee) admitted(key int) {
-	f.waitEnds(key)
+	if w := &f.keys[key]; w.waiting {
+		f.waits[key] = max(f.waits[key], f.run.now-w.since)
+		w.waiting = false
+	}
 	if f.run.has(f.run.total) > Whole {
 		f.figures.Over++
 	}
-}
-
-func (f *referee) waitEnds(key int) {
-	w := &f.keys[key]
-	if w.waiting {
-		f.waits[key] = max(f.waits[key], f.run.now-w.since)
-	}
-	w.waiting = false
 }
 
 // hasAll is told when a key was served all that it asked for: whatever it was promised, it
 // wanted no more.
 func (f *referee) hasAll(key int) { f.keys[key].claim = claim{} }
 
-// gaveUp is told when the request that a key waited for is given up.
-func (f *referee) gaveUp(key int) {
-	w := &f.keys[key]
-	if w.waiting {
-		f.figures.GaveUp++
-	}
-	w.waiting = false
-}
-
-// periodEnds is told when a bucket is over: what was promised in it must be there, unless
-// the key asked no more. Nothing came since its last millisecond, which is looked at.
+// periodEnds is told when a window is over: who waits has waited in vain, and what was
+// promised in a bucket must be there. Nothing came since its last millisecond, which is
+// looked at.
 func (f *referee) periodEnds() {
 	f.run.now--
 	for j := range f.keys {
 		if f.broken(j) {
 			f.figures.Broken++
 		}
+		if f.keys[j].waiting {
+			f.figures.GaveUp++
+		}
 	}
 	for j := range f.keys {
-		f.keys[j].claim = claim{}
+		f.keys[j].waiting, f.keys[j].claim = false, claim{}
 	}
 	f.run.now++
 }

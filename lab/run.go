@@ -126,7 +126,6 @@ func (r *run) turn(key int) {
 	start := (r.now - r.begin) / r.width * r.width
 	for len(l.requests) > 0 && l.requests[0].At < start { // it was of a window that is over
 		l.requests = l.requests[1:]
-		r.referee.gaveUp(key)
 	}
 	for len(l.requests) > 0 && r.begin+l.requests[0].At <= r.now {
 		size := l.requests[0].Size

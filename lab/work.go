@@ -6,9 +6,10 @@ import (
 	"github.com/quotashare/quotashare/quota"
 )
 
-// pour adds so much from an instant on until another, evenly, in requests of that size.
+// pour adds so much, or a little more, from an instant on until another, evenly, in
+// requests of that size.
 func pour(dst []Request, from, to int64, amount, size quota.Amount) []Request {
-	n := max(1, int64(amount/size))
+	n := int64((amount + size - 1) / size)
 	for i := range n {
 		dst = append(dst, Request{At: from + i*(to-from)/n, Size: size})
 	}
