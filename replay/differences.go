@@ -23,6 +23,7 @@ func Differences(a, b *questions.Reply) (fields []string) {
 		{"retryAt", a.RetryAt == b.RetryAt},
 		{"binding", a.HasBinding == b.HasBinding && a.Binding == b.Binding},
 		{"scope", a.Scope == b.Scope},
+		{"detail", a.Detail == b.Detail},
 		{"alternatives", slices.Equal(a.Alternatives, b.Alternatives)},
 		{"wouldBlock", a.WouldBlock == b.WouldBlock},
 		{"connectionId", a.ConnectionID == b.ConnectionID},

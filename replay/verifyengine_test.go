@@ -80,17 +80,25 @@ func (c *town) publish(subject, body string) uint64 {
 	return ack.Sequence
 }
 
-// configure writes what is in force, in one of two ways.
-func (c *town) configure(tokens, places int, mode string) {
+// The ways of sharing, as fields of a pool.
+const (
+	byThreshold = `"rule":"threshold"`
+	byGuarantee = `"rule":"guarantee"`
+	byHalf      = `"rule":"guarantee","reserve":50`
+)
+
+// configure writes what is in force: how much there is, what the second pool does with its
+// decisions, and how both share.
+func (c *town) configure(tokens, places int, mode, sharing string) {
 	c.t.Helper()
 	c.publish("quota.config.settings", `{"values":{"decisionSampleRate":{"value":1,"source":"stored"}}}`)
 	for _, conn := range []string{"a", "b", "seen"} {
 		c.publish("quota.config.plan."+conn, fmt.Sprintf(`{"connectionId":%q,"dimensions":[{"unit":"tokens","window":"hourly","limit":%d},{"unit":"percent","window":"5h","limit":100}]}`, conn, tokens))
 	}
-	c.publish("quota.config.pool.p", fmt.Sprintf(`{"id":"p","name":"P","provider":"kimi","connections":[{"connectionId":"a","weight":3,"maxConcurrent":%d},{"connectionId":"b","maxConcurrent":%d}],
+	c.publish("quota.config.pool.p", fmt.Sprintf(`{"id":"p","name":"P","provider":"kimi",%s,"connections":[{"connectionId":"a","weight":3,"maxConcurrent":%d},{"connectionId":"b","maxConcurrent":%d}],
 		"allocations":[{"apiKeyId":"k0","weight":40},{"apiKeyId":"k1","weight":30,"policy":"soft"},{"apiKeyId":"k2","weight":10,"policy":"burst","caps":[{"unit":"requests","window":"hourly","value":40}]},{"apiKeyId":"*","weight":20}],
-		"modelCaps":[{"apiKeyId":"k0","model":"m","capValue":900,"capUnit":"tokens"}]}`, places, places))
-	c.publish("quota.config.pool.o", fmt.Sprintf(`{"id":"o","name":"O","provider":"kimi","mode":%q,"connections":[{"connectionId":"seen"}],"allocations":[{"apiKeyId":"k0","weight":1},{"apiKeyId":"k1","weight":99}]}`, mode))
+		"modelCaps":[{"apiKeyId":"k0","model":"m","capValue":900,"capUnit":"tokens"}]}`, sharing, places, places))
+	c.publish("quota.config.pool.o", fmt.Sprintf(`{"id":"o","name":"O","provider":"kimi","mode":%q,%s,"connections":[{"connectionId":"seen"}],"allocations":[{"apiKeyId":"k0","weight":1},{"apiKeyId":"k1","weight":99}]}`, mode, sharing))
 }
 
 // gateway asks as one does, so many times, with all that may come of it.
@@ -173,19 +181,19 @@ func (c *town) after(r *rand.Rand, q *questions.Question, reply *questions.Reply
 // middle, one engine is started anew, and snapshots are taken.
 func (c *town) live(asks int) {
 	c.t.Helper()
-	c.configure(3000, 2, "observe")
+	c.configure(3000, 2, "observe", byThreshold)
 	first, stopFirst := c.engine("first")
 	second, stopSecond := c.engine("second")
 	c.many(asks, first, second)
 	_, err := first.Snapshot(c.t.Context())
 	c.must(err)
-	c.configure(2000, 1, "enforce")
+	c.configure(2000, 1, "enforce", byGuarantee)
 	c.many(asks, first, second)
 	stopSecond()
 	second, stopSecond = c.engine("second")
 	_, err = second.Snapshot(c.t.Context())
 	c.must(err)
-	c.configure(4000, 3, "observe")
+	c.configure(4000, 3, "observe", byHalf)
 	c.many(asks, first, second)
 	_, err = first.Snapshot(c.t.Context())
 	c.must(err)

@@ -104,6 +104,14 @@ var tamperings = []tampering{
 		}
 		return "scope"
 	}},
+	{"another detail", func(c *questions.Record) string {
+		if c.Reply.Detail == "yield" {
+			c.Reply.Detail = "reserved"
+		} else {
+			c.Reply.Detail = "yield"
+		}
+		return "detail"
+	}},
 	{"one alternative less", func(c *questions.Record) string {
 		if len(c.Reply.Alternatives) == 0 {
 			return ""
@@ -151,7 +159,7 @@ var tamperings = []tampering{
 
 // firstAlone are the fields of which a row has those of its first answer alone.
 var firstAlone = []string{
-	"retryAfterMs", "retryAt", "deprioritize", "scoreFactor", "scope", "alternatives", "message", "connectionId", "asOf.time",
+	"retryAfterMs", "retryAt", "deprioritize", "scoreFactor", "scope", "detail", "alternatives", "message", "connectionId", "asOf.time",
 }
 
 // TestNothingThatIsRecordedOtherwiseIsMissed: each recorded decision, altered in each
@@ -285,7 +293,7 @@ func TestAHoldAtAPlaceWhereThereIsNone(t *testing.T) {
 // it never sees, or sees later. Answers that counted them are not called wrong.
 func TestWhatTheLogDidNotHaveIsNotProvable(t *testing.T) {
 	c := newTown(t)
-	c.configure(300, 2, "observe")
+	c.configure(300, 2, "observe", byThreshold)
 	e, stop := c.engine("first")
 	limit := func(n int32) {
 		cfg := ingest.Configs(14, 1)[0]
@@ -372,7 +380,7 @@ func TestWhatIsGoneIsSaid(t *testing.T) {
 // follows from it is derived.
 func TestALateAnswerIsDerivedAsOne(t *testing.T) {
 	c := newTown(t)
-	c.configure(3000, 2, "observe")
+	c.configure(3000, 2, "observe", byThreshold)
 	closed := plans.Pool{Mode: plans.Enforce, OnDegraded: plans.Closed, Provider: "kimi"}
 	c.publish("quota.config.pool.z", `{"id":"z","name":"Z","provider":"kimi","onDegraded":"closed","connections":[{"connectionId":"z1"}],"allocations":[]}`)
 	e, stop := c.engine("first")
