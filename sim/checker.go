@@ -97,6 +97,7 @@ func (c *checker) draw() (p probe) {
 	p.verdict = c.model.Judge(&p.question, c.model.Time)
 	p.alternatives = c.model.Alternatives(&p.question, c.model.Time)
 	p.lines = c.model.Lines(&p.question, c.model.Time)
+	c.noteLines(p.lines)
 	return p
 }
 

@@ -64,9 +64,7 @@
 //
 // # What is not covered
 //
-// Percent dimensions and the split of readings among keys, which the model does
-// not know; that a reading knows of open holds shows only in the digests. Questions
-// by pool, holds that choose among connections, the bound of open holds, holds that
+// Questions by pool, holds that choose among connections, the bound of open holds, holds that
 // deciders count while the log is gone, snapshots, retention, the loop around the
 // fold, NATS and Pebble: those have tests of their own.
 package sim

@@ -81,7 +81,7 @@ func (w *world) allocation(key string) plans.Allocation {
 		a.CapValue = w.limit(a.CapUnit) / 2
 	}
 	if d.chance(20) {
-		unit := pick(d, []quota.Unit{quota.Requests, quota.Tokens})
+		unit := pick(d, []quota.Unit{quota.Requests, quota.Tokens, quota.Percent})
 		a.Caps = []plans.Cap{{Unit: unit, Window: w.window(), Value: w.limit(unit) / 2}}
 	}
 	return a
@@ -102,12 +102,15 @@ func (w *world) limit(u quota.Unit) quota.Amount {
 	case quota.Tokens:
 		return tokens(w.dice.between(500, 20_000)) + quota.Amount(w.dice.kind(80, 20)*333)
 	}
+	if u == quota.Percent {
+		return points(w.dice.between(20, 100))
+	}
 	return dollars(w.dice.between(1, 20)) + 1
 }
 
-// plan draws dimensions. None is in percent: the model splits no reading.
+// plan draws dimensions.
 func (w *world) plan() (list []plans.Dimension) {
-	for _, u := range some(w.dice, []quota.Unit{quota.Requests, quota.Tokens, quota.USD}, w.dice.kind(4, 46, 35, 15)) {
+	for _, u := range some(w.dice, []quota.Unit{quota.Requests, quota.Tokens, quota.USD, quota.Percent}, w.dice.kind(4, 46, 35, 15)) {
 		d := plans.Dimension{Unit: u, Window: w.window(), Limit: w.limit(u)}
 		if w.dice.chance(8) {
 			d.Limit = 0

@@ -1,6 +1,9 @@
 package sim
 
-import "github.com/quotashare/quotashare/events"
+import (
+	"github.com/quotashare/quotashare/events"
+	"github.com/quotashare/quotashare/quota"
+)
 
 // Options say what to run. A run is a function of them: equal options give the
 // same run on every machine.
@@ -27,7 +30,7 @@ func newWorld(o Options) *world {
 	if o.Steps == 0 {
 		o.Steps = DefaultSteps
 	}
-	w := &world{Options: o, dice: newDice(o.Seed), now: start, report: &Report{}, names: newNames()}
+	w := &world{Options: o, dice: newDice(o.Seed), now: start, report: &Report{}, names: newNames(), told: make(map[string]quota.Amount)}
 	w.exact = w.dice.chance(20)
 	w.paced = !w.exact && w.dice.chance(30)
 	w.log = &log{w: w}

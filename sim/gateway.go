@@ -85,8 +85,8 @@ func (w *world) call() *call {
 func (w *world) estimate() (a quota.Amounts, bits uint8) {
 	d := w.dice
 	if w.paced && d.chance(90) { // about as much as others ask for
-		a[quota.Tokens] = tokens(d.between(1, 300))
-		return a, given(quota.Tokens)
+		a[quota.Tokens], a[quota.Percent] = tokens(d.between(1, 300)), points(d.between(0, 30))/10
+		return a, given(quota.Tokens, quota.Percent)
 	}
 	if d.chance(50) {
 		bits |= given(quota.Requests)
@@ -298,6 +298,11 @@ func (c *call) settle() {
 	}
 	if e.Given&given(quota.Requests) == 0 {
 		e.Cost[quota.Requests] = 0
+	}
+	if e.Given != 0 && d.chance(30) {
+		e.Given |= given(quota.Percent)
+	} else {
+		e.Cost[quota.Percent] = 0
 	}
 	c.consume(e, nil)
 	if d.chance(4) { // counted twice, by two that do not know of each other

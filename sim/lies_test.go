@@ -90,7 +90,9 @@ func TestLiesAboutTheRuleAreNoticed(t *testing.T) {
 		{"another rule", func(p *plans.Pool) { p.Rule = plans.Threshold }},
 		{"a larger reserve", func(p *plans.Pool) { p.Reserve++ }},
 		{"another weight", func(p *plans.Pool) { p.Allocations[0].Weight += 1_000_000 }},
-		{"a key more", func(p *plans.Pool) { p.Allocations = append(p.Allocations, plans.Allocation{APIKeyID: "new", Weight: 10_000_000}) }},
+		{"a key more", func(p *plans.Pool) {
+			p.Allocations = append(p.Allocations, plans.Allocation{APIKeyID: "new", Weight: 10_000_000})
+		}},
 		{"a key that may borrow", func(p *plans.Pool) { p.Allocations[0].Policy = plans.Burst }},
 		{"a suspended key", func(p *plans.Pool) { p.Allocations[0].Suspended = true }},
 	} {
@@ -107,20 +109,86 @@ func TestLiesAboutTheRuleAreNoticed(t *testing.T) {
 
 // runWithPool runs one world with a pool in whose document the lie is.
 func runWithPool(seed uint64, lie func(*plans.Pool)) error {
-	w := newWorld(Options{Seed: seed, Steps: 1_200})
-	w.exact, w.paced = false, true
-	w.begin()
-	w.log.store(deletePool("p:1"))
-	w.log.store(deletePool("пул"))
-	p := w.pool("p")
-	p.Reserve = 100
-	p.Allocations = []plans.Allocation{{APIKeyID: "a", Weight: 50_000_000}, {APIKeyID: "b", Weight: 30_000_000}}
-	told := *p
-	told.Allocations = slices.Clone(p.Allocations)
-	lie(p)
-	d := putPool(p)
-	d.config.PutPool = &told
+	w := shareTwo(seed)
+	p := w.check.model.Pools["p"]
+	read := *p
+	read.Allocations = slices.Clone(p.Allocations)
+	lie(&read)
+	d := putPool(&read)
+	d.config.PutPool = p
 	w.log.store(d)
 	w.run()
 	return w.err
+}
+
+// shareTwo is a paced world with one pool, in which two keys share by the rule guarantee.
+func shareTwo(seed uint64) *world {
+	w := newWorld(Options{Seed: seed, Steps: 1_200})
+	w.exact, w.paced = false, true
+	w.begin()
+	for _, id := range w.names.pools {
+		w.log.store(deletePool(id))
+	}
+	p := w.pool("p")
+	p.Reserve = 100
+	p.Allocations = []plans.Allocation{{APIKeyID: "a", Weight: 50_000_000}, {APIKeyID: "b", Weight: 30_000_000}}
+	w.log.store(putPool(p))
+	return w
+}
+
+// TestLiesAboutACycleAreNoticed: here what a provider said is another thing than the model
+// is told, or who caused it is another one.
+func TestLiesAboutACycleAreNoticed(t *testing.T) {
+	said := func(used int64) events.Event {
+		return events.Event{Kind: events.Saturation, ConnectionID: "c1", Readings: []events.Reading{
+			{Window: quota.FiveHour, UsedPercent: points(used), ResetAt: start + 10_000_000},
+		}}
+	}
+	use := events.Event{Kind: events.Consumption, ID: "use", APIKeyID: "a", ConnectionID: "c1", Cost: quota.Amounts{requests(1)}, Given: given(quota.Requests)}
+	for _, c := range []struct {
+		name string
+		lie  func(*events.Event)
+	}{
+		{"", func(*events.Event) {}},
+		{"more used", func(e *events.Event) {
+			if e.Kind == events.Saturation {
+				*e = said(31)
+			}
+		}},
+		{"another reset", func(e *events.Event) {
+			if e.Kind == events.Saturation {
+				e.Readings = []events.Reading{e.Readings[0]}
+				e.Readings[0].ResetAt++
+			}
+		}},
+		{"somebody else's doing", func(e *events.Event) {
+			if e.Kind == events.Consumption {
+				e.APIKeyID = "b"
+			}
+		}},
+	} {
+		run := func(seed uint64) error {
+			w := shareTwo(seed)
+			w.log.store(putPlan("c1", []plans.Dimension{{Unit: quota.Percent, Window: quota.FiveHour, Limit: points(100)}}))
+			for _, e := range []events.Event{said(10), use, said(30)} {
+				d := w.draft(e)
+				c.lie(&e)
+				d.data = events.AppendJSON(nil, &e)
+				w.log.store(d)
+			}
+			w.run()
+			return w.err
+		}
+		t.Run(c.name, func(t *testing.T) {
+			if c.name != "" {
+				noticed(t, run)
+				return
+			}
+			for _, seed := range liars {
+				if err := run(seed); err != nil {
+					t.Errorf("without a lie: %v", err)
+				}
+			}
+		})
+	}
 }

@@ -72,7 +72,8 @@ func (n *names) like(d dice, key, id string) string {
 	return last.request
 }
 
-// tokens, requests and dollars are amounts from wholes.
+// points, tokens, requests and dollars are amounts from wholes.
+func points(n int64) quota.Amount   { return quota.Amount(n * quota.Percent.Scale()) }
 func tokens(n int64) quota.Amount   { return quota.Amount(n * quota.Tokens.Scale()) }
 func requests(n int64) quota.Amount { return quota.Amount(n * quota.Requests.Scale()) }
 func dollars(n int64) quota.Amount  { return quota.Amount(n * quota.USD.Scale()) }

@@ -93,3 +93,15 @@ func (c *checker) noteOutcome(o *model.Outcome) {
 		r.count(RejectedConfig)
 	}
 }
+
+func (c *checker) noteLines(lines []model.Line) {
+	for i := range lines {
+		if !lines[i].Cycle {
+			continue
+		}
+		c.w.report.count(CycleJudged)
+		if lines[i].Shown().Kept > 0 {
+			c.w.report.count(CycleKept)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"fmt"
+
 	"github.com/quotashare/quotashare/events"
 	"github.com/quotashare/quotashare/quota"
 )
@@ -105,7 +107,9 @@ func (w *world) tell() {
 		if d.chance(30) {
 			r.UsedPercent = quota.Amount(d.between(0, 5_000_000))
 		}
-		if d.chance(60) { // resets lie in a grid, as those of providers do
+		if w.paced && d.chance(85) {
+			w.goOn(&r, e.ConnectionID)
+		} else if d.chance(60) { // resets lie in a grid, as those of providers do
 			at := w.now + d.between(0, 3)*1_800_000
 			r.ResetAt = at - at%1_800_000 + d.between(0, 50_000)
 		}
@@ -113,4 +117,14 @@ func (w *world) tell() {
 	}
 	w.publish(w.draft(e), 3, nil)
 	w.daemon(d.between(0, 240_000), w.tell)
+}
+
+// goOn is a reading of a provider whose cycles end when they should, and in which a
+// little more is used each time.
+func (w *world) goOn(r *events.Reading, connection string) {
+	width := r.Window.Millis()
+	r.Scope, r.ResetAt = "", w.now+width-(w.now+777_000)%width
+	cycle := fmt.Sprint(connection, " ", r.Window, " ", r.ResetAt)
+	w.told[cycle] = min(w.told[cycle]+points(w.dice.between(0, 6)), points(98))
+	r.UsedPercent = w.told[cycle]
 }

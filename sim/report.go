@@ -80,6 +80,8 @@ const (
 	WithinShare
 	Borrowed
 	GuaranteedRetriesProved
+	CycleJudged
+	CycleKept
 
 	numThings
 )
@@ -107,6 +109,7 @@ var things = [numThings]string{
 	BlockedCap: "blocked: cap-absolute", BlockedModelCap: "blocked: model-cap", BlockedSuspended: "blocked: suspended",
 	Deprioritized: "deprioritized", RetriesProved: "retry instant proved",
 	WithinPromise: "let pass: guaranteed", WithinShare: "let pass: ok", Borrowed: "let pass: borrowed", GuaranteedRetriesProved: "retry instant under the rule guarantee proved",
+	CycleJudged: "judged by the provider's cycle", CycleKept: "kept for others in it",
 }
 
 // Things returns all things.

@@ -9,6 +9,7 @@ import (
 
 var (
 	seeds = flag.Int("seeds", 40, "how many seeds TestSeeds runs")
+	from  = flag.Uint64("from", 1, "the first seed that TestSeeds runs")
 	seed  = flag.Uint64("seed", 1, "the seed that TestSeed runs")
 	steps = flag.Int("steps", 0, "how many steps a run has, 0 = the default")
 	trace = flag.Bool("trace", false, "have TestSeed print everything that happens")
@@ -20,7 +21,7 @@ var (
 func TestSeeds(t *testing.T) {
 	var all sim.Report
 	for s := range *seeds {
-		r, err := sim.Run(sim.Options{Seed: uint64(s + 1), Steps: *steps})
+		r, err := sim.Run(sim.Options{Seed: *from + uint64(s), Steps: *steps})
 		if err != nil {
 			t.Fatal(err)
 		}

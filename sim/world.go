@@ -4,6 +4,8 @@ import (
 	"container/heap"
 	"fmt"
 	"strings"
+
+	"github.com/quotashare/quotashare/quota"
 )
 
 // start is the virtual instant at which every run begins: 2026-09-21T13:46:40Z.
@@ -29,7 +31,8 @@ type world struct {
 	check    *checker
 	report   *Report
 	names    names
-	trail    []line // the newest, in a ring
+	told     map[string]quota.Amount // by providers of paced runs, of each cycle
+	trail    []line                  // the newest, in a ring
 	err      error
 }
 

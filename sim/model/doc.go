@@ -3,9 +3,8 @@
 // question by walking all of them. It shares no code with the fold, the counters
 // or the decision. Where the two disagree, one of them is wrong.
 //
-// It knows the units requests, tokens and usd with their holds, all windows,
+// It knows all units with their holds, all windows,
 // caps, model caps, the allocation for all other keys, every policy and mode of
 // the rules threshold and guarantee, plans by hand and that of the catalogue for kimi, and what
-// providers read, with and without a scope. It does not split readings among
-// keys: so a pool it judges must have no dimension and no cap in percent.
+// providers read, with and without a scope, and whose doing that is.
 package model

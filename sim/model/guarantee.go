@@ -9,8 +9,10 @@ import (
 )
 
 // period is a dimension in its current period, by which the rule guarantee goes: the
-// bucket of its sliding window.
+// provider's cycle while there is a reading of one of the connections, else the bucket of
+// its sliding window.
 type period struct {
+	cycle                bool
 	limit, total, spent  int64 // L, T, C: with holds
 	width, left, reserve int64
 	keys                 []standing
@@ -41,9 +43,18 @@ func (m *Model) period(l *Line, p *plans.Pool, q *Question, at int64) (d period)
 	d.limit, d.total, d.spent = int64(l.Limit), int64(l.Total+l.AllHeld), int64(l.AllHeld)
 	d.width, d.reserve = widths[l.Window], p.Reserve
 	d.left = d.width - 1 - at%d.width
+	if l.Unit == quota.Percent {
+		m.turn(&d, l, p, at)
+	}
 	for _, c := range p.Connections {
 		now, _, _ := m.buckets(c.ConnectionID, l.Unit, l.Window, at, everybody, everybody)
+		if used, known := m.reading(c.ConnectionID, l.Window, at); known && d.cycle {
+			now = used
+		}
 		d.spent += int64(max(now, 0))
+	}
+	if d.cycle {
+		d.total = d.spent
 	}
 	equal := true
 	for i := range p.Allocations {
@@ -65,6 +76,27 @@ func (m *Model) period(l *Line, p *plans.Pool, q *Question, at int64) (d period)
 	return d
 }
 
+// turn makes it the cycle, if there is one: it ends with the last of those of the
+// connections.
+func (m *Model) turn(d *period, l *Line, p *plans.Pool, at int64) {
+	last := int64(0)
+	for _, c := range p.Connections {
+		g := m.gauges[gaugeName{c.ConnectionID, l.Window, ""}]
+		of, known := g.level(at, m.settings.SignalTTLMs)
+		if !known {
+			continue
+		}
+		d.cycle = true
+		if of.reset == 0 {
+			of.reset = g.ends(d.width)
+		}
+		last = max(last, of.reset)
+	}
+	if d.cycle {
+		d.left = max(0, min(last-at-1, d.width-1))
+	}
+}
+
 // theirs says whose uses and holds are those of an allocation.
 func theirs(p *plans.Pool, key string) who {
 	if key == "*" {
@@ -75,6 +107,10 @@ func theirs(p *plans.Pool, key string) who {
 
 // currentOf is what an allocation used of a connection in the period.
 func (m *Model) currentOf(l *Line, p *plans.Pool, connection, key string, at int64) quota.Amount {
+	_, reads := m.reading(connection, l.Window, at)
+	if points, known := m.partOf(connection, l.Window, theirs(p, key), at); known && reads && l.Unit == quota.Percent {
+		return points
+	}
 	if key == "*" {
 		now, _, _ := m.unlisted(p, connection, l.Unit, l.Window, at)
 		return now
@@ -155,7 +191,7 @@ func (d *period) judge(i int, estimate quota.Amount, gives bool) (v promise) {
 		v.full, v.blocks = true, true
 	case d.spent+x+kept > d.limit:
 		v.blocks, v.detail = true, "reserved"
-	case d.total+x+int64(v.headroom) > d.limit:
+	case !d.cycle && d.total+x+int64(v.headroom) > d.limit:
 		v.blocks, v.detail = true, "yield"
 	case within:
 		v.detail = "guaranteed"

@@ -53,7 +53,8 @@ type Line struct {
 	Strict   bool
 	// Guaranteed says that the rule guarantee judges it, and what it says.
 	Guaranteed               bool
-	Promised, Kept, Headroom quota.Amount
+	Cycle                    bool         // by the provider's cycle
+	Promised, Kept, Headroom quota.Amount // as shown
 
 	promise  promise
 	capOnly  bool // no dimension of the plan
@@ -70,9 +71,7 @@ func (l *Line) Shown() Line {
 		Unit: l.Unit, Window: l.Window, Limit: l.Limit, Consumed: l.Consumed, Held: l.Held,
 		Total: l.Total, AllHeld: l.AllHeld, Strict: l.Strict && !l.Guaranteed,
 	}
-	if l.Guaranteed {
-		x.Guaranteed, x.Promised, x.Kept, x.Headroom = true, l.promise.promised, l.promise.kept, l.promise.headroom
-	}
+	x.Guaranteed, x.Promised, x.Kept, x.Headroom = l.Guaranteed, l.promise.promised, l.promise.kept, l.promise.headroom
 	if l.Limit > 0 && l.Shared {
 		x.Share = l.Share
 	}
@@ -244,7 +243,9 @@ func (m *Model) measure(l *Line, p *plans.Pool, q *Question, at int64) {
 	reported := new(big.Int) // × 1e8: a reading of 100 points is 1e8
 	for _, c := range p.Connections {
 		id := c.ConnectionID
-		if l.Model == "" && allocationOf(p, q.Key) >= 0 && !listed(p, q.Key) {
+		if points, known := m.partOf(id, l.Window, mine, at); known && l.Unit == quota.Percent && l.Model == "" {
+			l.Consumed += points
+		} else if l.Model == "" && allocationOf(p, q.Key) >= 0 && !listed(p, q.Key) {
 			l.Consumed += m.others(p, id, l.Unit, l.Window, at)
 		} else {
 			l.Consumed += m.count(id, l.Unit, l.Window, at, mine, mine)
@@ -253,6 +254,9 @@ func (m *Model) measure(l *Line, p *plans.Pool, q *Question, at int64) {
 			continue
 		}
 		total := m.count(id, l.Unit, l.Window, at, everybody, everybody)
+		if used, known := m.reading(id, l.Window, at); known && l.Unit == quota.Percent {
+			total = used
+		}
 		l.Total += total
 		weight, part := int64(total), int64(100_000_000)
 		if used, known := m.reading(id, l.Window, at); known {
@@ -271,6 +275,7 @@ func (m *Model) measure(l *Line, p *plans.Pool, q *Question, at int64) {
 	if l.Guaranteed = l.ruled(p); l.Guaranteed {
 		own := allocationOf(p, q.Key)
 		d := m.period(l, p, q, at)
+		l.Cycle = d.cycle
 		l.promise = d.judge(own, l.estimate, own >= 0 && p.Allocations[own].Policy != plans.Hard)
 	}
 	l.used, l.known = m.reading(q.Connection, l.Window, at)

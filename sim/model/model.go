@@ -70,6 +70,7 @@ type use struct {
 	key, model string
 	at         int64
 	cost       quota.Amounts
+	priced     bool
 }
 
 type eventName struct {
@@ -202,7 +203,13 @@ func placed(said, broker int64) int64 {
 
 func (m *Model) consume(e *events.Event, broker int64, o *Outcome) {
 	cost := amountsOf(e)
-	m.uses[e.ConnectionID] = append(m.uses[e.ConnectionID], use{e.APIKeyID, e.Model, placed(e.Time, broker), cost})
+	x := use{e.APIKeyID, e.Model, placed(e.Time, broker), cost, e.Given&(1<<quota.USD) != 0}
+	m.uses[e.ConnectionID] = append(m.uses[e.ConnectionID], x)
+	for name, g := range m.gauges {
+		if e.Kind == events.Consumption && name.connection == e.ConnectionID && name.scope == "" {
+			g.use(x)
+		}
+	}
 	if e.Kind == events.Adjustment || e.RequestID == "" {
 		return
 	}
