@@ -27,7 +27,7 @@ func Scenarios() []*Scenario {
 // Lone is one key at work among so many that do nothing.
 func Lone(keys int) *Scenario {
 	s := story("lone", fmt.Sprintf("one key of %d works, and asks for more than all", keys), equal(keys))
-	s.Retry = 360
+	s.Windows, s.Retry = 2, 360
 	s.Keys[0].Requests = steady(s, 3*Whole, Whole/20_000)
 	return s
 }
@@ -42,11 +42,12 @@ func flood() *Scenario {
 }
 
 func lateComer() *Scenario {
-	s := story("late-comer", "two keys take all they can get; a third comes when half of the window is over", equal(3))
+	s := story("late-comer", "two keys take all they can get; a third comes for the first time when half of a window is over", equal(3))
+	s.Windows = 2
 	for i := range 2 {
 		s.Keys[i].Requests = steady(s, 2*Whole, onePercent/10)
 	}
-	s.Keys[2].Requests = later(s, 50, 100, Whole, onePercent/10)
+	s.Keys[2].Requests = once(s, 50, 100, Whole, onePercent/10)
 	return s
 }
 
@@ -80,11 +81,12 @@ func hungry() *Scenario {
 }
 
 func sudden() *Scenario {
-	s := story("sudden bursts", "one key fills the pool; four others come with their whole share at once", equal(5))
+	s := story("sudden bursts", "one key fills the pool; four others come once, each with its whole share at once", equal(5))
+	s.Windows = 2
 	s.Keys[0].Requests = steady(s, 2*Whole, onePercent/10)
 	for i := 1; i < 5; i++ {
 		from := int64(20*i - 5)
-		s.Keys[i].Requests = later(s, from, from+1, 20*onePercent, onePercent/5)
+		s.Keys[i].Requests = once(s, from, from+1, 20*onePercent, onePercent/5)
 	}
 	return s
 }

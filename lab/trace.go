@@ -1,7 +1,7 @@
 package lab
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -17,8 +17,11 @@ type Row struct {
 	Key    string
 }
 
-// MostTokens bounds the tokens of one row.
-const MostTokens = 1_000_000_000_000
+// What bounds a trace: the tokens of one row, and its rows.
+const (
+	MostTokens = 1_000_000_000_000
+	MostRows   = 10_000_000
+)
 
 // Trace makes a scenario of rows, in any order. They are stretched over so many windows,
 // and scaled so that in all of them together demand percent of the limit is asked for.
@@ -26,26 +29,33 @@ const MostTokens = 1_000_000_000_000
 // argument.
 func Trace(name string, rows []Row, w quota.Window, windows int, demand int64) (*Scenario, error) {
 	switch {
-	case len(rows) == 0:
-		return nil, errors.New("rows: are none: a trace has one at least")
+	case len(rows) == 0 || len(rows) > MostRows:
+		return nil, fmt.Errorf("rows: are %d: use 1 to %d", len(rows), MostRows)
 	case demand < 1 || demand > 10_000:
 		return nil, fmt.Errorf("demand: is %d: use 1 to 10000 percent", demand)
+	case w >= quota.NumWindows:
+		return nil, fmt.Errorf("window: is none of ours: use %s", quota.WindowNames)
 	case windows < 1 || windows > MostWindows:
 		return nil, fmt.Errorf("windows: is %d: use 1 to %d", windows, MostWindows)
 	}
 	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b Row) int { return int(min(max(a.At-b.At, -1), 1)) })
-	s := &Scenario{Name: name, About: fmt.Sprintf("%d requests of a trace", len(rows)), Window: w, Windows: windows, Warmup: min(1, windows-1), Retry: 3_600}
-	err := s.deal(rows, uint64(demand)*uint64(Whole)/100*uint64(windows))
-	return s, err
+	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(a.At, b.At) })
+	s := &Scenario{Name: name, About: fmt.Sprintf("%d requests of a trace", len(rows)), Window: w, Windows: windows, Warmup: min(1, windows-1), Retry: w.Millis() / 1_000}
+	if err := s.deal(rows, uint64(demand)*uint64(Whole)/100*uint64(windows)); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // deal gives every key its rows. What is asked for in all comes to total.
 func (s *Scenario) deal(rows []Row, total uint64) error {
 	var tokens uint64
-	for i, row := range rows {
-		if row.Tokens < 1 || row.Tokens > MostTokens {
-			return fmt.Errorf("rows: number %d has %d tokens: use 1 to %d", i+1, row.Tokens, int64(MostTokens))
+	for _, row := range rows {
+		switch {
+		case row.Tokens < 1 || row.Tokens > MostTokens:
+			return fmt.Errorf("rows: one has %d tokens: use 1 to %d", row.Tokens, int64(MostTokens))
+		case row.At < 0:
+			return fmt.Errorf("rows: one is at %d: use epoch milliseconds", row.At)
 		}
 		tokens += uint64(row.Tokens)
 	}

@@ -40,6 +40,13 @@ func later(s *Scenario, from, to int64, amount, size quota.Amount) []Request {
 	})
 }
 
+// once is later in the last window alone.
+func once(s *Scenario, from, to int64, amount, size quota.Amount) []Request {
+	w := s.Window.Millis()
+	begin := int64(s.Windows-1) * w
+	return pour(nil, begin+w*from/100, begin+w*to/100, amount, size)
+}
+
 // equal makes the weights of so many keys equal, 100 together.
 func equal(n int) []quota.Ratio {
 	return slices.Repeat([]quota.Ratio{100 * quota.RatioOne / quota.Ratio(n)}, n)
