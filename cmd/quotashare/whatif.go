@@ -21,6 +21,9 @@ import (
 type whatIfCmd struct {
 	File        []string `short:"f" placeholder:"FILE" help:"Pools, plans and settings to try, YAML or JSON: the files that apply reads, or - for standard input. Several may be given."`
 	WithoutPool []string `placeholder:"ID" help:"Try it without this pool. Several may be given."`
+	Pool        []string `placeholder:"ID" help:"Try another --rule or --reserve of this pool, which stays as it was in all else. Several may be given."`
+	Rule        string   `placeholder:"RULE" help:"How the pools of --pool share: threshold or guarantee."`
+	Reserve     string   `placeholder:"PERCENT" help:"How much of its pace the rule guarantee keeps for a key, of the pools of --pool."`
 	From        place    `placeholder:"PLACE" help:"Where the range begins: a sequence of the log, or a time (the last day)."`
 	To          place    `placeholder:"PLACE" help:"Where it ends: a sequence of the log, or a time (the end of the log)."`
 	Changed     bool     `help:"List only the keys for which something differs. The total is of all."`
@@ -37,8 +40,14 @@ command line is wrong; 3 when it could not be found out.`
 
 // Validate refuses, for kong, what is nothing to try, or no range.
 func (c *whatIfCmd) Validate() error {
-	if len(c.File)+len(c.WithoutPool) == 0 {
-		return errors.New("nothing is tried: name a file with -f, as apply reads it, or --without-pool")
+	rule := c.Rule+c.Reserve != ""
+	switch {
+	case len(c.Pool) > 0 && !rule:
+		return errors.New("--pool says nothing alone: name --rule or --reserve, or a file with -f")
+	case rule && len(c.Pool) == 0:
+		return errors.New("--rule and --reserve are of a pool: name it with --pool")
+	case len(c.File)+len(c.WithoutPool)+len(c.Pool) == 0:
+		return errors.New("nothing is tried: name a file with -f, as apply reads it, --without-pool, or --pool with --rule")
 	}
 	if at := slices.Index(c.File, "-"); at >= 0 && slices.Contains(c.File[at+1:], "-") {
 		return errors.New("standard input is read once: name - once")
@@ -108,6 +117,7 @@ func (c *whatIfCmd) trial(ctx context.Context, p program.Process) (*whatif.Trial
 		without = append(without, wire.Value{Kind: wire.String, Text: id})
 	}
 	add("withoutPools", wire.Value{Kind: wire.Array, Items: without})
+	add("rules", wire.Value{Kind: wire.Array, Items: c.rules()})
 	for _, at := range [...]struct {
 		name string
 		at   place
@@ -118,6 +128,21 @@ func (c *whatIfCmd) trial(ctx context.Context, p program.Process) (*whatif.Trial
 	}
 	t, faults := whatif.Read(doc)
 	return t, faults.Err()
+}
+
+// rules are the pools that share in another way.
+func (c *whatIfCmd) rules() (list []wire.Value) {
+	for _, id := range c.Pool {
+		rule := wire.Value{Kind: wire.Object, Fields: []wire.Field{{Name: "poolId", Value: wire.Value{Kind: wire.String, Text: id}}}}
+		if c.Rule != "" {
+			rule.Fields = append(rule.Fields, wire.Field{Name: "rule", Value: wire.Value{Kind: wire.String, Text: c.Rule}})
+		}
+		if c.Reserve != "" { // as text: the reader takes a number in it
+			rule.Fields = append(rule.Fields, wire.Field{Name: "reserve", Value: wire.Value{Kind: wire.String, Text: c.Reserve}})
+		}
+		list = append(list, rule)
+	}
+	return list
 }
 
 // document is the place in the form of the API.

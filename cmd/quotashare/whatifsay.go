@@ -22,7 +22,11 @@ func sayWhatIf(w io.Writer, r *whatif.Report, changed bool) error {
 	} else {
 		fmt.Fprintf(w, "messages %d to %d, %s to %s\n\n", r.From, r.To, instantOf(r.FromAt), instantOf(r.ToAt))
 	}
+	sayOutcome(w, r)
 	if err := sayRows(w, r, changed); err != nil {
+		return err
+	}
+	if err := sayShifts(w, r.Shifts()); err != nil {
 		return err
 	}
 	if len(r.Pools) > 0 {
@@ -92,7 +96,7 @@ func reasonsOf(s *whatif.Side) string {
 }
 
 func sayCapacity(w io.Writer, pools []whatif.Pool) error {
-	rows := [][]string{{"POOL", "DIMENSION", "BUCKETS", "LIMIT", "USED", "UNUSED"}}
+	rows := [][]string{{"POOL", "DIMENSION", "BUCKETS", "LIMIT", "USED", "UNUSED", "WHILE IT BLOCKED", "ASKED FOR"}}
 	for i := range pools {
 		p := &pools[i]
 		before, after := &p.Sides[whatif.Before], &p.Sides[whatif.After]
@@ -100,6 +104,7 @@ func sayCapacity(w io.Writer, pools []whatif.Pool) error {
 		rows = append(rows, []string{
 			configfile.Show(p.PoolID), p.Unit.String() + "/" + p.Window.String(), turned(count(before.Buckets), count(after.Buckets)),
 			amount(before.Limit, after.Limit), amount(before.Used, after.Used), amount(before.Unused, after.Unused),
+			amount(before.Withheld, after.Withheld), amount(before.Wanted, after.Wanted),
 		})
 	}
 	return table(w, rows...)
