@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quotashare/quotashare/snapshots/lease"
 )
 
 // retentionStep begins the names of the steps of a plan.
@@ -75,6 +78,7 @@ func (s *story) killedAt(n int, digest string) (step string) {
 	c.start()
 	defer func() { c.end() }()
 	step = killed(s.t, c.nc, dir, "retention", n)
+	c.forgetLease()
 	c.run(func(r *running) {
 		if got := r.digest(); got != digest {
 			s.t.Errorf("killed before %q: the digest is %s, want %s", step, got, digest)
@@ -93,4 +97,17 @@ func (s *story) killedAt(n int, digest string) (step string) {
 		s.t.Errorf("killed before %q: the log has %d messages from %d to %d", step, left, first, last)
 	}
 	return step
+}
+
+// forgetLease takes the lease from a process that was killed: its term, which has to be
+// long enough for who lives on a busy machine, is not waited for.
+func (s *story) forgetLease() {
+	s.t.Helper()
+	js, err := jetstream.New(s.nc)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := js.DeleteKeyValue(s.t.Context(), lease.Bucket); err != nil {
+		s.t.Fatal(err)
+	}
 }

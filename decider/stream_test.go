@@ -103,8 +103,9 @@ func TestAChangeIsSeenEverywhere(t *testing.T) {
 	if !strings.HasPrefix(got, fmt.Sprintf(`{"seq":%d,`, p.Revision)) || !strings.Contains(got, `"kind":"pool","id":"p","change":"put","actor":"ops","reason":"a start","document":{"id":"p",`) {
 		t.Errorf("the other one shows %s", got)
 	}
-	seq := a.publish("quota.consumption", `{"apiKeyId":"alice","connectionId":"c"}`)
-	w.until("usage", `"consumedTotal":1,`)
+	// Of the next minute, so that it counts whole over midnight too.
+	seq := a.publish("quota.consumption", fmt.Sprintf(`{"apiKeyId":"alice","connectionId":"c","time":%d,"cost":{"requests":2}}`, a.now()+60_000))
+	w.until("usage", `"consumedTotal":2,`)
 	_, err = b.State(b.within(), seq, false)
 	b.must(err)
 	if b.ask(aboutAlice).Allow || a.ask(questions.Question{APIKeyID: "bob", ConnectionID: "c"}).Allow {
