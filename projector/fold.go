@@ -230,7 +230,7 @@ func (s *State) foldUsage(m *events.Message, e *events.Event) *events.Rejection 
 	if c.meters != 0 && e.Kind == events.Consumption {
 		s.use(s.meters.byConn[c.meters-1], key, at, e)
 	}
-	if c.meters != 0 || e.Kind == events.Adjustment {
+	if c.meters != 0 || e.Kind == events.Adjustment || s.compares(c) {
 		s.touchConn(conn) // else it only rises, and nobody passes for that
 	}
 	s.noteProvider(conn, e.Provider)

@@ -207,6 +207,12 @@ func (s *State) touchConn(conn ref) {
 	}
 }
 
+// compares reports whether the connection's pool goes by the rule guarantee, which
+// compares keys: there what one uses may leave less for it, and let another one pass.
+func (s *State) compares(c *connection) bool {
+	return c.pool != 0 && s.poolAt[c.pool-1].doc.Rule == plans.Guarantee
+}
+
 // takePlace says that one more place of a connection is taken: nobody passes for
 // that, and it may last longer until somebody does.
 func (s *State) takePlace(conn ref) {
