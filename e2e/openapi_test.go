@@ -220,6 +220,7 @@ func (a *asker) look() {
 		a.ask(200, "POST", "/api/quota/decide", question)
 	}
 	a.ask(400, "POST", "/api/quota/decide", `{"apiKeyId":"alice","connectionId":"kimi-1","at":946684800000}`)
+	a.ask(200, "POST", "/api/quota/reach", `{"name":"Draft","provider":"kimi","connectionIds":["kimi-2"],"rule":"guarantee","allocations":[{"apiKeyId":"alice","weight":50}]}`)
 	a.ask(200, "GET", "/api/quota/preview?apiKeyId=alice&connectionId=kimi-1&estimate.tokens=9&reserve=true&requestId=r-2&explain=true", "")
 	a.ask(400, "GET", "/api/quota/preview?apiKeyId=alice&pool=old&reserve=true&at=946684800000", "")
 	a.ask(200, "GET", "/api/quota/preview?apiKeyId=alice&pool=old&reserve=true", "")

@@ -212,6 +212,9 @@ type Configuration interface {
 type Views interface {
 	// Usage returns how a pool stands; ErrNotFound when there is none.
 	Usage(ctx context.Context, poolID string) (*usage.Snapshot, error)
+	// Reach returns how far the keys of a pool could come if this were its document; of
+	// the keys those from offset on, limit at most.
+	Reach(ctx context.Context, doc *plans.Pool, offset, limit int) (*usage.Reach, error)
 	// History returns a pool's use by time; ErrNotFound when there is no such
 	// pool. The query is normalized.
 	History(ctx context.Context, q usage.Query) (*usage.History, error)

@@ -214,6 +214,20 @@ func (d *double) Usage(_ context.Context, id string) (*usage.Snapshot, error) {
 	return &usage.Snapshot{PoolID: id, GeneratedAt: 1_700_000_000_000, AsOf: questions.AsOf{Seq: 7, Time: 1_700_000_000_000}}, nil
 }
 
+// Reach is that of a pool of one dimension of 1,000 requests, of which all keys have the
+// same.
+func (d *double) Reach(_ context.Context, doc *plans.Pool, offset, limit int) (*usage.Reach, error) {
+	r := &usage.Reach{Total: len(doc.Allocations), Dimensions: []usage.ReachDimension{
+		{Unit: quota.Requests, Window: quota.Hourly, Limit: 1_000_000}, {Unit: quota.Tokens, Window: quota.Daily},
+	}}
+	for _, a := range page(doc.Allocations, offset, limit) {
+		r.Dimensions[0].Keys = append(r.Dimensions[0].Keys, usage.KeyReach{
+			ID: a.APIKeyID, Share: 250_000, Threshold: usage.Reached{AtOnce: 500_000, ByEnd: 500_000}, Guarantee: usage.Reached{AtOnce: 444_001, ByEnd: 1_000_000},
+		})
+	}
+	return r, nil
+}
+
 func (d *double) History(_ context.Context, q usage.Query) (*usage.History, error) {
 	if _, ok := d.Pool(q.PoolID); !ok {
 		return nil, ErrNotFound

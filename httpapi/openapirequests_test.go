@@ -46,6 +46,8 @@ var fullBodies = []struct{ name, method, path, body, finer string }{
 		"rules":[{"poolId":"r","rule":"guarantee","reserve":1}],"plans":[{"connectionId":"c","dimensions":[{"unit":"tokens","window":"hourly","limit":1}]}],"settings":{"maxLagMs":1},"from":"2026-01-02T03:04:05Z","to":{"seq":1}}`,
 		`without \.pools\[0\]\.id|\.pools\[0\]\.id|\.to|\.to\.seq`,
 	},
+	{"reach", "POST", "/api/quota/reach", `{"id":"a","name":"A","provider":"kimi","connectionIds":["c"],"rule":"guarantee","reserve":50,
+		"allocations":[{"apiKeyId":"k","weight":50}]}`, ""},
 	{"usage", "POST", "/api/quota/events", `{"id":"e","type":"quota.consumption","time":"2026-01-02T03:04:05Z","apiKeyId":"k","connectionId":"c","provider":"p","model":"m","requestId":"r",
 		"partial":true,"estimated":true,"cost":{"requests":1,"tokens":1,"usd":1,"percent":1}}`, ""},
 	{"readings", "POST", "/api/quota/events", `{"type":"quota.saturation","connectionId":"c","provider":"p","readings":[{"window":"5h","scope":"s","usedPercent":1,"resetAt":"2026-01-02T03:04:05Z"}]}`, `without \.type`},

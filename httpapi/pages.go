@@ -20,6 +20,7 @@ const rootText = `quotashare: fair shares of one provider account for many API k
   DELETE /api/quota/plans/{connectionId}  back to the catalogue
   GET    /api/quota/settings              the numbers of the rules
   PUT    /api/quota/settings              store some
+  POST   /api/quota/reach                 how far the keys of a pool could come
   GET    /api/quota/connections           every connection that was seen
   GET    /api/quota/keys                  every key that was seen
   POST   /api/quota/decide                may this key use this connection now?

@@ -125,6 +125,7 @@ var mayCall = map[string]string{
 	"POST /api/quota/release":                "ingest self admin",
 	"GET /api/quota/explain":                 "read admin",
 	"POST /api/quota/whatif":                 "read admin",
+	"POST /api/quota/reach":                  "read admin",
 	"GET /api/quota/decisions":               "read admin",
 	"POST /api/quota/events":                 "ingest admin",
 	"GET /api/quota/state":                   "read admin",

@@ -166,6 +166,7 @@ func (a *api) table(metricsPage http.Handler) []route {
 		}},
 		{"/api/quota/pools/{id}/usage", methods{"GET": {owners, caughtUp(a.poolUsage)}}},
 		{"/api/quota/pools/{id}/history", methods{"GET": {viewers, caughtUp(a.poolHistory)}}},
+		{"/api/quota/reach", methods{"POST": {viewers, caughtUp(a.reach)}}},
 		{"/api/quota/connections", methods{"GET": {viewers, caughtUp(a.listConnections)}}},
 		{"/api/quota/keys", methods{"GET": {owners, caughtUp(a.listKeys)}}},
 		{"/api/quota/plans", methods{"GET": {viewers, caughtUp(a.listPlans)}}},

@@ -1,0 +1,36 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/quotashare/quotashare/plans"
+)
+
+// maxReach is how many keys are shown at a time: each takes a step for every key there is,
+// some twenty times.
+const maxReach = 100
+
+// reach says how far the keys of a pool could come if the body were its document, under
+// both rules. It is for who writes one: nothing is stored.
+func (a *api) reach(w http.ResponseWriter, r *http.Request) error {
+	doc, err := a.documents.readJSON(r)
+	if err != nil {
+		return err
+	}
+	q := newQuery(r)
+	limit := int(q.number("limit", maxReach, 1, maxReach))
+	offset := int(q.number("offset", 0, 0, 1<<31-1))
+	if err := q.err(); err != nil {
+		return err
+	}
+	p, faults := plans.ParsePool("", doc)
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	made, err := a.engine.Reach(r.Context(), p, offset, limit)
+	if err != nil {
+		return err
+	}
+	writeBody(w, http.StatusOK, "application/json", append(made.Append([]byte(`{"reach":`)), '}', '\n'))
+	return nil
+}
