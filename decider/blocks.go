@@ -30,7 +30,7 @@ type blockKey struct {
 	minSeq                                  uint64
 
 	connection, pool string
-	reason           string
+	reason, detail   string
 	binding          questions.Binding
 	would, local     bool
 	degraded         string
@@ -40,7 +40,7 @@ func blockKeyOf(q *questions.Question, a *about, r *questions.Reply) blockKey {
 	return blockKey{
 		key: q.APIKeyID, connectionID: q.ConnectionID, poolID: q.Pool, model: q.Model, route: q.Route, candidates: candidatesOf(q),
 		estimate: q.Estimate, reserve: q.Reserve, explain: q.Explain, lease: q.LeaseMs, maxWait: q.MaxWaitMs, minSeq: q.MinSeq,
-		connection: a.connection, pool: a.pool, reason: r.Reason, binding: r.Binding, would: r.WouldBlock, local: a.local,
+		connection: a.connection, pool: a.pool, reason: r.Reason, detail: r.Detail, binding: r.Binding, would: r.WouldBlock, local: a.local,
 		degraded: strings.Join(r.Degraded, " "),
 	}
 }

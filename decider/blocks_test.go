@@ -93,6 +93,7 @@ func TestBlocksOfOneRowAreAnswersToOneQuestion(t *testing.T) {
 		"rules of":      func(x *asked) { x.a.pool = "q" },
 		"local":         func(x *asked) { x.a.local = true },
 		"reason":        func(x *asked) { x.r.Reason = "fair-share" },
+		"detail":        func(x *asked) { x.r.Detail = "yield" },
 		"binding":       func(x *asked) { x.r.Binding.Model = "m" },
 		"would-block":   func(x *asked) { x.r.Allow, x.r.WouldBlock = true, true },
 		"degraded":      func(x *asked) { x.r.Degraded = append(x.r.Degraded, "no-hold") },
