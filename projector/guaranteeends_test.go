@@ -61,7 +61,9 @@ func TestThePromiseByTheEndOfTheBucket(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCrowd(t)
 		all := indices(len(c.members))
-		some := func() []int { return rapid.Permutation(all).Draw(t, "who")[:rapid.IntRange(1, len(all)).Draw(t, "so many")] }
+		some := func() []int {
+			return rapid.Permutation(all).Draw(t, "who")[:rapid.IntRange(1, len(all)).Draw(t, "so many")]
+		}
 		began := (start/hour + 1) * hour
 		for _, at := range []int64{began + 600_000, began + 3_000_000, began + hour + rapid.Int64Range(0, 1_500_000).Draw(t, "into")} {
 			c.now = at
