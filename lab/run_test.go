@@ -126,7 +126,7 @@ func TestTheSameSeedIsTheSameRun(t *testing.T) {
 		}
 		return res
 	}
-	for _, rule := range Rules() {
+	for _, rule := range []Rule{FirstCome(), Guarantee(100)} {
 		if diff := cmp.Diff(run(1, rule), run(1, rule)); diff != "" {
 			t.Errorf("%s: (-once +again)\n%s", rule.Name, diff)
 		}

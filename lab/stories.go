@@ -27,8 +27,8 @@ func Scenarios() []*Scenario {
 // Lone is one key at work among so many that do nothing.
 func Lone(keys int) *Scenario {
 	s := story("lone", fmt.Sprintf("one key of %d works, and asks for more than all", keys), equal(keys))
-	s.Windows, s.Retry = 2, 360
-	s.Keys[0].Requests = steady(s, 3*Whole, Whole/20_000)
+	s.Windows, s.Retry = 2, 500
+	s.Keys[0].Requests = steady(s, 3*Whole, Whole/12_500)
 	return s
 }
 
