@@ -68,7 +68,10 @@ func (f *Facts) explain(i int) questions.Dimension {
 // share leave it.
 func (f *Facts) remaining(i int, strict bool) quota.Amount {
 	l, n := &f.lines[i], &f.numbers[i]
-	left := n.limit - min(n.t(), n.limit)
+	left := n.limit
+	if !n.guaranteed { // else the rule knows what is used, in a cycle not as we count it
+		left -= min(n.t(), n.limit)
+	}
 	for k := range f.lines {
 		c := &f.lines[k]
 		own := k == i || c.kind == capped && c.unit == l.unit && c.window == l.window

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/quotashare/quotashare/events"
@@ -259,8 +260,11 @@ func (c *checker) compareLines(where string, a *projector.Asked, p *probe) {
 			Total: x.ConsumedTotal, AllHeld: x.HeldTotal, Strict: x.Mode == "strict",
 			Guaranteed: x.Mode == "guarantee", Promised: x.Promised, Kept: x.Kept, Headroom: x.Headroom,
 		}
-		if shown := want.Shown(); got != shown {
+		switch shown := want.Shown(); {
+		case !reflect.DeepEqual(got, shown):
 			c.w.fail("%s: explains %+v, the model says %+v", where, got, shown)
+		case x.HasRemaining != (want.Limit > 0) || x.HasRemaining && !want.IsMost(x.Remaining):
+			c.w.fail("%s: %d of %s/%s remain, which is not the most that the model lets pass", where, x.Remaining, x.Unit, x.Window)
 		}
 	}
 }

@@ -56,7 +56,11 @@ type Line struct {
 	Cycle                    bool         // by the provider's cycle
 	Promised, Kept, Headroom quota.Amount // as shown
 
-	promise  promise
+	period  period
+	promise promise
+	// spares reports whether the key may use so much more of it.
+	spares func(quota.Amount) bool
+
 	capOnly  bool // no dimension of the plan
 	estimate quota.Amount
 	against  quota.Amount // consumed and held against Cap
@@ -210,7 +214,37 @@ func (m *Model) lines(p *plans.Pool, q *Question, at int64) (list []Line) {
 		list[i].estimate = q.Estimate[list[i].Unit]
 		m.measure(&list[i], p, q, at)
 	}
+	for i := range list {
+		list[i].spares = func(more quota.Amount) bool { return spares(list, i, p, q, more) }
+	}
 	return list
+}
+
+// spares reports whether its caps, the pool and, where it may not pass it, its share leave
+// the key so much more of the i-th line, which is a dimension.
+func spares(lines []Line, i int, p *plans.Pool, q *Question, more quota.Amount) bool {
+	l, own := &lines[i], allocationOf(p, q.Key)
+	for k := range lines {
+		c := &lines[k]
+		same := c.capOnly && c.Model == "" && c.Unit == l.Unit && c.Window == l.Window
+		if (k == i || same) && c.Cap > 0 && c.against+more > c.Cap {
+			return false
+		}
+	}
+	hard := own >= 0 && p.Allocations[own].Policy == plans.Hard
+	switch {
+	case l.Guaranteed:
+		return l.period.total+int64(more) <= l.period.limit && !l.period.judge(own, more, own >= 0 && !hard).blocks
+	case l.Strict && hard && l.Consumed+l.Held+more > l.Share:
+		return false
+	}
+	return l.Total+l.AllHeld+more <= l.Limit
+}
+
+// IsMost reports whether an amount is the most that the key may still use of a dimension
+// with a known limit.
+func (l *Line) IsMost(amount quota.Amount) bool {
+	return (amount == 0 || l.spares(amount)) && !l.spares(amount+1)
 }
 
 // planOf is the plan by hand, else that of the provider, of which only that of
@@ -275,7 +309,7 @@ func (m *Model) measure(l *Line, p *plans.Pool, q *Question, at int64) {
 	if l.Guaranteed = l.ruled(p); l.Guaranteed {
 		own := allocationOf(p, q.Key)
 		d := m.period(l, p, q, at)
-		l.Cycle = d.cycle
+		l.Cycle, l.period = d.cycle, d
 		l.promise = d.judge(own, l.estimate, own >= 0 && p.Allocations[own].Policy != plans.Hard)
 	}
 	l.used, l.known = m.reading(q.Connection, l.Window, at)
