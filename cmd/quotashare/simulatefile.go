@@ -48,6 +48,19 @@ func (r *recorded) validate() error {
 	if at := slices.Index(r.History, "-"); at >= 0 && slices.Contains(r.History[at+1:], "-") {
 		return errors.New("--history: standard input is read once: name - once")
 	}
+	return r.distinct()
+}
+
+// distinct refuses files whose scenarios, and pictures, would have one name.
+func (r *recorded) distinct() error {
+	files := map[string]string{}
+	for _, file := range slices.Concat(r.Trace, r.History) {
+		name := slug(recordedName(file))
+		if other, twice := files[name]; twice {
+			return fmt.Errorf("%s and %s would both be called %s: give one of them another name", other, file, name)
+		}
+		files[name] = file
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/quotashare/quotashare/cmd/quotashare/internal/configfile"
 	"github.com/quotashare/quotashare/lab"
@@ -92,8 +93,12 @@ func fixed(a, b int64, digits int) string {
 // sayLosses says of every rule where one of another kind does better: its own knob is what
 // the table is for.
 func sayLosses(w io.Writer, found []compared) {
+	first := found[0].Rows
+	if !slices.ContainsFunc(first, func(r ruled) bool { return ruleName(r.Rule) != ruleName(first[0].Rule) }) {
+		return
+	}
 	fmt.Fprintf(w, "\nwhere each rule loses to one of another kind, by %s points or more:\n", points(leastLoss))
-	for rule, r := range found[0].Rows {
+	for rule, r := range first {
 		all := losses(found, rule)
 		if len(all) == 0 {
 			fmt.Fprintf(w, "- %s: nowhere\n", r.Rule.Name)
