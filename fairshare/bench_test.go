@@ -125,3 +125,26 @@ func TestNoAllocations(t *testing.T) {
 		t.Errorf("%v allocations in a decision", n)
 	}
 }
+
+// TestNoAllocationsUnderThePromise is of a pool of the rule guarantee that has room and
+// of one that has none, beside holds.
+func TestNoAllocationsUnderThePromise(t *testing.T) {
+	for _, part := range []quota.Amount{20, 120} {
+		q, c := crowded(plans.Guarantee, 10, 2, part, crowdDims...)
+		for i := range 20 {
+			h := Hold{Allocation: i % 10, End: benchNow + 1 + int64(i)}
+			h.Amounts[quota.Tokens] = 1000
+			c.all = append(c.all, h)
+		}
+		c.as = q.Allocation
+		var f Facts
+		if n := testing.AllocsPerRun(100, func() {
+			f.Gather(q, c, benchNow)
+			if a := f.Decide(benchNow); a.Allowed() == (part > 100) {
+				t.Fatalf("%v", a)
+			}
+		}); n != 0 {
+			t.Errorf("%v allocations in a decision", n)
+		}
+	}
+}

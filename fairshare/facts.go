@@ -47,6 +47,7 @@ type Facts struct {
 	measured  int64
 	numbers   []numbers // of that instant, per line
 	stretches []int64
+	tails     []tail // under the rule guarantee
 	free      []int
 	spanned   []int
 }
@@ -74,7 +75,8 @@ type line struct {
 
 // Gather takes in what the question depends on. The facts are then good for any
 // instant from now on, except that when holds end is known only where the retry
-// instant depends on it: else they count later as they do now. Nothing of c is kept.
+// instant depends on it: else they count later as they do now. Those of a Brief
+// question are good for this instant and for the search. Nothing of c is kept.
 func (f *Facts) Gather(q *Question, c Counters, now int64) {
 	f.reset()
 	f.q = *q
@@ -86,11 +88,16 @@ func (f *Facts) Gather(q *Question, c Counters, now int64) {
 			f.read(&f.lines[i], c)
 		}
 	}
-	f.readPeers(c)
+	f.peers.begin(q, c)
 	f.readHeld(c, now)
 	if f.judgeFirst() && f.searches() && !f.waitsForRoom(c) {
+		f.needPeers(c)
 		f.holds, f.listed = c.Holds(f.holds), true
 	}
+	if !q.Brief {
+		f.needPeers(c)
+	}
+	f.peers.from = nil
 }
 
 // reset forgets the last question, and keeps the room it took.
@@ -107,7 +114,9 @@ func (f *Facts) readHeld(c Counters, now int64) {
 	for i := range f.lines {
 		f.held = append(f.held, f.lines[i].holding(c, now))
 	}
-	f.holdPeers(c, now)
+	if f.peers.known {
+		f.holdPeers(c, now)
+	}
 	f.sum(now)
 }
 

@@ -90,6 +90,7 @@ type falls struct {
 	spare []place
 	steps []step
 	ends  []int // of the steps of each sum in steps, three for each line
+	dealt []int // where the holds of each allocation end in order
 }
 
 // place is where in the list a hold is.
@@ -158,41 +159,42 @@ func (x *falls) sort(holds []Hold) {
 func (x *falls) fillPeers(lines []line, holds []Hold, allocations int) {
 	x.sort(holds)
 	x.steps, x.ends = x.steps[:0], x.ends[:0]
-	x.spare = x.spare[:0]
-	begins := x.deal(holds, allocations)
+	x.deal(holds, allocations)
 	all := x.order
 	for i := range lines {
-		for j := range allocations {
-			x.order = all[begins[j]:begins[j+1]]
+		from := 0
+		for _, end := range x.dealt {
+			x.order = all[from:end]
 			x.add(holds, lines[i].unit, lines[i].limit, OfAll)
+			from = end
 		}
 	}
 	x.order = all
 }
 
 // deal puts the holds in the order of their allocations, of each in the order that they
-// have. It returns where those of each allocation begin, and last where they end; those
-// that have none are left out.
-func (x *falls) deal(holds []Hold, allocations int) []int {
-	begins := make([]int, allocations+1)
+// have; those that have none are left out.
+func (x *falls) deal(holds []Hold, allocations int) {
+	x.dealt = room(x.dealt, allocations)
+	clear(x.dealt)
 	for _, p := range x.order {
 		if j := holds[p.at].Allocation; j >= 0 {
-			begins[j+1]++
+			x.dealt[j]++
 		}
 	}
-	for j := range allocations {
-		begins[j+1] += begins[j]
+	sum := 0
+	for j, n := range x.dealt { // where the next hold of each goes
+		x.dealt[j] = sum
+		sum += n
 	}
-	next := slices.Clone(begins)
-	x.spare = x.spare[:begins[allocations]]
+	x.spare = x.spare[:sum]
 	for _, p := range x.order {
 		if j := holds[p.at].Allocation; j >= 0 {
-			x.spare[next[j]] = p
-			next[j]++
+			x.spare[x.dealt[j]] = p
+			x.dealt[j]++
 		}
 	}
 	x.order, x.spare = x.spare, x.order
-	return begins
 }
 
 func (x *falls) add(holds []Hold, u quota.Unit, most quota.Amount, whose Whose) {

@@ -18,13 +18,13 @@ func (f *Facts) sum(now int64) {
 	f.measured, f.numbers = now, f.numbers[:0]
 	for i := range f.lines {
 		f.numbers = append(f.numbers, numbers{})
-		f.sumLine(i, now)
+		f.sumLine(&f.numbers[i], i, now)
 	}
 }
 
 // sumLine works out the numbers of one line.
-func (f *Facts) sumLine(i int, now int64) {
-	n, l := &f.numbers[i], &f.lines[i]
+func (f *Facts) sumLine(n *numbers, i int, now int64) {
+	l := &f.lines[i]
 	*n = numbers{}
 	n.estimate, n.limit, n.used = f.q.Estimate[l.unit], l.limit, unknownUsed
 	n.share, n.shared = l.share, f.q.Allocation >= 0

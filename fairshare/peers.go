@@ -1,6 +1,8 @@
 package fairshare
 
 import (
+	"slices"
+
 	"github.com/quotashare/quotashare/fairshare/guarantee"
 	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/quota"
@@ -8,12 +10,15 @@ import (
 )
 
 // peers is what the rule guarantee needs to know beside one key and all: how every
-// allocation of the pool stands in every dimension.
+// allocation of the pool stands in every dimension. It takes a look at each of them, so
+// it is gathered where the outcome depends on it.
 type peers struct {
-	ruled bool // the pool has the rule
-	n     int  // allocations
+	ruled bool     // the pool has the rule
+	n     int      // allocations
+	known bool     // what follows is gathered
+	from  Counters // what to gather it from, while Gather goes on
 
-	// At (line*n + allocation)*conns + connection, of the lines that are dimensions.
+	// At (line*conns + connection)*n + allocation, of the lines that are dimensions.
 	keys  []windows.Counter
 	parts []quota.Amount
 
@@ -28,23 +33,30 @@ type peers struct {
 // apply it to.
 func (f *Facts) guaranteed(l *line) bool { return f.peers.ruled && l.kind == dimension && l.limit > 0 }
 
-// readPeers gathers how the other allocations stand. Dimensions come first among the
-// lines, so that a line's place is that of its dimension.
-func (f *Facts) readPeers(c Counters) {
-	p, pool := &f.peers, f.q.Pool
-	p.ruled, p.n, p.listed = false, 0, false
-	if pool == nil || pool.Pool.Rule != plans.Guarantee || pool.Pool.Mode == plans.Off {
+// begin forgets the peers of the last question. They will come from c.
+func (p *peers) begin(q *Question, c Counters) {
+	p.ruled, p.n, p.known, p.listed, p.from = false, 0, false, false, c
+	if q.Pool != nil && q.Pool.Pool.Rule == plans.Guarantee && q.Pool.Pool.Mode != plans.Off {
+		p.ruled, p.n = true, len(q.Pool.Pool.Allocations)
+	}
+}
+
+// needPeers gathers how the allocations stand, unless that is known or nobody needs it.
+func (f *Facts) needPeers(c Counters) {
+	p := &f.peers
+	if !p.ruled || p.known {
 		return
 	}
-	p.ruled, p.n = true, len(pool.Pool.Allocations)
-	size := len(pool.Dimensions) * p.n * f.conns
+	p.known = true
+	size := len(f.q.Pool.Dimensions) * f.conns * p.n
 	p.keys, p.parts = room(p.keys, size), room(p.parts, size)
 	for j := range p.n {
 		peer := c.As(j)
-		for i := range pool.Dimensions {
-			f.readPeer(peer, i, j)
+		for conn := range f.conns {
+			f.readPeer(peer, conn, j)
 		}
 	}
+	f.holdPeers(c, f.at)
 }
 
 // room returns a slice of that length, of which nothing is known.
@@ -55,10 +67,11 @@ func room[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-func (f *Facts) readPeer(peer Counters, i, j int) {
-	l := &f.lines[i]
-	for conn := range f.conns {
-		k := (i*f.peers.n+j)*f.conns + conn
+// readPeer gathers an allocation on one connection. Dimensions come first among the lines,
+// so that a line's place is that of its dimension.
+func (f *Facts) readPeer(peer Counters, conn, j int) {
+	for i := range f.q.Pool.Dimensions {
+		l, k := &f.lines[i], (i*f.conns+conn)*f.peers.n+j
 		f.peers.keys[k] = peer.Key(conn, l.unit, l.window)
 		if l.unit == quota.Percent {
 			f.peers.parts[k] = peer.Reading(conn, l.window).Part
@@ -66,18 +79,18 @@ func (f *Facts) readPeer(peer Counters, i, j int) {
 	}
 }
 
-// holdPeers gathers what every allocation holds at instant now.
+// holdPeers gathers what every allocation holds at instant now, where anybody holds any.
 func (f *Facts) holdPeers(c Counters, now int64) {
-	p := &f.peers
-	if p.n == 0 {
+	p, dims := &f.peers, f.lines[:len(f.q.Pool.Dimensions)]
+	p.held = room(p.held, len(dims)*p.n)
+	clear(p.held)
+	if !slices.ContainsFunc(f.held[:len(dims)], func(h holding) bool { return h.all > 0 }) {
 		return
 	}
-	p.held = room(p.held, len(f.q.Pool.Dimensions)*p.n)
-	clear(p.held)
 	for j := range p.n {
 		peer := c.As(j)
-		for i := range f.q.Pool.Dimensions {
-			if l := &f.lines[i]; f.held[i].all > 0 {
+		for i := range dims {
+			if l := &dims[i]; f.held[i].all > 0 {
 				p.held[i*p.n+j] = peer.Held(l.unit, l.limit, OfAsker, now)
 			}
 		}
@@ -87,10 +100,12 @@ func (f *Facts) holdPeers(c Counters, now int64) {
 // peerHolds is what allocation j holds of line i at instant now.
 func (f *Facts) peerHolds(i, j int, now int64) quota.Amount {
 	p := &f.peers
-	if now == f.at || !f.listed {
+	switch {
+	case now == f.at || !f.listed:
 		return p.held[i*p.n+j]
-	}
-	if !p.listed {
+	case len(f.holds) == 0:
+		return 0
+	case !p.listed:
 		p.falls.fillPeers(f.lines[:len(f.q.Pool.Dimensions)], f.holds, p.n)
 		p.listed = true
 	}
@@ -98,48 +113,119 @@ func (f *Facts) peerHolds(i, j int, now int64) quota.Amount {
 }
 
 // guarantee judges line i by the rule guarantee at instant now, for what asks for so much
-// of it. n has the line's sums already.
+// of it. n has the line's sums already. Only an explanation needs to know how much is kept
+// where what all used together decides.
 func (f *Facts) guarantee(i int, n *numbers, estimate quota.Amount, now int64) guarantee.Verdict {
-	d := f.period(i, n, now)
-	policy := f.policy()
-	return d.Judge(guarantee.Asker{
-		Key: f.q.Allocation, Estimate: estimate, Gives: policy == plans.Soft || policy == plans.Burst,
-	})
+	a := f.asker(estimate)
+	if !f.q.Explain {
+		v, settled := f.whole(i, n, now).Settle(a, f.own(i, n, now))
+		if settled || !f.peers.known && f.peers.from == nil {
+			return v
+		}
+	}
+	f.needPeers(f.peers.from)
+	return f.period(i, n, now).Judge(a)
 }
 
 // period is line i in its current period: the provider's cycle while one of the pool's
 // connections has a reading, else the bucket of the sliding window.
 func (f *Facts) period(i int, n *numbers, now int64) *guarantee.Dimension {
-	l, p := &f.lines[i], &f.peers
-	width := l.window.Millis()
+	d := f.whole(i, n, now)
+	d.Keys = f.rows(i, now)
+	return d
+}
+
+// whole is the period without its keys.
+func (f *Facts) whole(i int, n *numbers, now int64) *guarantee.Dimension {
+	width := f.lines[i].window.Millis()
 	bucket, elapsed := windows.Bucket(now, width)
 	d := &f.dimension
 	*d = guarantee.Dimension{
-		Limit: l.limit, Total: n.t(), Spent: n.heldTotal, Window: width, Left: width - 1 - elapsed, Reserve: f.q.Pool.Pool.Reserve,
+		Limit: n.limit, Total: n.t(), Spent: n.heldTotal, Window: width, Left: width - 1 - elapsed, Reserve: f.q.Pool.Pool.Reserve,
 	}
 	d.Left, d.Cycle = f.cycle(i, d.Left, now)
-	for conn := range f.conns {
-		k := i*f.conns + conn
+	for k := i * f.conns; k < (i+1)*f.conns; k++ {
 		if level := f.readings[k].at(now); d.Cycle && level.Until != 0 {
 			d.Spent = quota.AddSat(d.Spent, level.Used)
 		} else {
-			d.Spent = quota.AddSat(d.Spent, inBucket(f.totals[k], bucket))
+			d.Spent = quota.AddSat(d.Spent, inBucket(&f.totals[k], bucket))
 		}
 	}
 	if d.Cycle {
 		d.Total = d.Spent
 	}
-	p.rows = p.rows[:0]
-	for j := range p.n {
-		a := &f.q.Pool.Pool.Allocations[j]
-		used := f.usedBy(i, j, bucket, now)
-		p.rows = append(p.rows, guarantee.Key{
-			Used: quota.AddSat(used, f.peerHolds(i, j, now)), Begun: used > 0,
-			Share: f.q.Pool.Dimensions[i].Shares[j], Weight: f.q.Pool.Weights[j], Suspended: a.Suspended,
-		})
-	}
-	d.Keys = p.rows
 	return d
+}
+
+// own is how the asker stands in line i: like the row of its allocation, from what is
+// gathered for every rule. One that has none stands nowhere.
+func (f *Facts) own(i int, n *numbers, now int64) guarantee.Key {
+	if f.q.Allocation < 0 {
+		return guarantee.Key{}
+	}
+	k := f.row(i, f.q.Allocation)
+	bucket, _ := windows.Bucket(now, f.lines[i].window.Millis())
+	for at := i * f.conns; at < (i+1)*f.conns; at++ {
+		if f.cycles(i, at, now) {
+			k.Used = quota.AddSat(k.Used, f.readings[at].Part)
+		} else {
+			k.Used = quota.AddSat(k.Used, inBucket(&f.keys[at], bucket))
+		}
+	}
+	k.Used = max(k.Used, 0)
+	k.Begun = k.Used > 0
+	k.Used = quota.AddSat(k.Used, n.held)
+	return k
+}
+
+// row is allocation j in line i, without what it used.
+func (f *Facts) row(i, j int) guarantee.Key {
+	pool := f.q.Pool
+	return guarantee.Key{Share: pool.Dimensions[i].Shares[j], Weight: pool.Weights[j], Suspended: pool.Pool.Allocations[j].Suspended}
+}
+
+// rows are all allocations in line i at instant now.
+func (f *Facts) rows(i int, now int64) []guarantee.Key {
+	p := &f.peers
+	p.rows = room(p.rows, p.n)
+	for j := range p.rows {
+		p.rows[j] = f.row(i, j)
+	}
+	bucket, _ := windows.Bucket(now, f.lines[i].window.Millis())
+	for at := i * f.conns; at < (i+1)*f.conns; at++ {
+		f.addUse(at, f.cycles(i, at, now), bucket)
+	}
+	for j := range p.rows {
+		k := &p.rows[j]
+		k.Used = max(k.Used, 0)
+		k.Begun = k.Used > 0
+		k.Used = quota.AddSat(k.Used, f.peerHolds(i, j, now))
+	}
+	return p.rows
+}
+
+// addUse adds to every row what it used on a connection, which is at that place among all
+// of all lines: of the provider's cycle, or of the bucket.
+func (f *Facts) addUse(at int, cycle bool, bucket int64) {
+	p := &f.peers
+	from := at * p.n
+	if cycle {
+		for j, part := range p.parts[from : from+p.n] {
+			p.rows[j].Used = quota.AddSat(p.rows[j].Used, part)
+		}
+		return
+	}
+	for j := range p.rows {
+		p.rows[j].Used = quota.AddSat(p.rows[j].Used, inBucket(&p.keys[from+j], bucket))
+	}
+}
+
+// cycles reports whether what a key used of line i is its part of the cycle of the
+// connection at that place. The part stands longer than a reading without a reset does;
+// without the reading it is of another period than all else.
+func (f *Facts) cycles(i, at int, now int64) bool {
+	r := &f.readings[at]
+	return f.lines[i].unit == quota.Percent && now < r.PartUntil && r.at(now).Until != 0
 }
 
 // cycle is how much of the provider's cycle is left, the longest of those that the pool's
@@ -169,22 +255,11 @@ func (f *Facts) cycle(i int, sliding, now int64) (left int64, open bool) {
 	return max(0, min(reset-now-1, l.window.Millis()-1)), true
 }
 
-// usedBy is what allocation j used in the current period of line i, without its holds. A
-// part of a cycle stands longer than a reading without a reset does; without the reading
-// it is of another period than all else.
-func (f *Facts) usedBy(i, j int, bucket, now int64) (used quota.Amount) {
-	percent := f.lines[i].unit == quota.Percent
-	for conn := range f.conns {
-		k := (i*f.peers.n+j)*f.conns + conn
-		if r := &f.readings[i*f.conns+conn]; percent && now < r.PartUntil && r.at(now).Until != 0 {
-			used = quota.AddSat(used, f.peers.parts[k])
-			continue
-		}
-		used = quota.AddSat(used, inBucket(f.peers.keys[k], bucket))
-	}
-	return max(used, 0)
-}
-
 // inBucket is what a counter has in that bucket. One that is later already is read as it
 // stands.
-func inBucket(c windows.Counter, bucket int64) quota.Amount { return max(c.Rotate(bucket).Curr, 0) }
+func inBucket(c *windows.Counter, bucket int64) quota.Amount {
+	if bucket > c.Index {
+		return 0
+	}
+	return max(c.Curr, 0)
+}

@@ -32,6 +32,10 @@ type Question struct {
 	// connection, as a fold that nobody waits for does. Then the list of the holds is
 	// not asked for, and the retry instant of Decide means nothing.
 	NoRetry bool
+	// Brief says that the facts are for this instant alone, and neither for Explain nor
+	// for Promises. Under the rule guarantee the other keys are looked at then where the
+	// outcome, or the end of a block, depends on what each of them used.
+	Brief bool
 }
 
 // Counters is the state a question is judged on. Connections are named by

@@ -20,6 +20,7 @@ func (f *Facts) RetryAfter(now int64) (ms int64, ok bool) {
 // many, and no search. c is that of Gather: when holds end it is asked now, should it not
 // have been.
 func (f *Facts) RetryAfterAmong(conns []int, c Counters, now int64) (ms int64, ok bool) {
+	f.needPeers(c)
 	if !f.listed {
 		f.holds, f.listed = c.Holds(f.holds), true
 	}

@@ -283,6 +283,7 @@ func (s *State) gatherFacts(q *questions.Question, a *Asked, conn, allocation in
 		SoftFactor: s.settings.doc.SoftDeprioritizeFactor(),
 		Explain:    q.Explain,
 		NoRetry:    a.verdictOnly,
+		Brief:      !q.Explain,
 	}
 	if q.Reserve {
 		a.gatherRoom(&f)

@@ -110,13 +110,19 @@ type sums struct {
 }
 
 func (d *Dimension) begin(a Asker) sums {
-	s := sums{d: d, a: a, x: min(max(a.Estimate, 1), d.Limit)}
+	if a.Key == NoKey {
+		return d.start(a, Key{})
+	}
+	return d.start(a, d.Keys[a.Key])
+}
+
+func (d *Dimension) start(a Asker, own Key) sums {
+	s := sums{d: d, a: a, own: own, x: min(max(a.Estimate, 1), d.Limit)}
 	s.promise = newPart(d.Reserve*d.Left, 100*d.Window)
 	s.pace = newPart(d.Left, d.Window)
 	if a.Key == NoKey {
 		return s
 	}
-	s.own = d.Keys[a.Key]
 	s.after = quota.AddSat(s.own.Used, s.x)
 	s.weight = uint64(s.own.Weight)
 	if !s.own.Suspended {
@@ -148,22 +154,50 @@ func (s *sums) scan() {
 		case j == s.a.Key || k.Suspended:
 		case s.a.Gives && !s.within:
 			s.need += s.owed(k)
-		case s.a.Gives:
-			s.need += s.needWithin(k)
-		case s.within:
-			s.need += s.needWithin(k)
-			s.leave(k, 0, false)
+		case !s.reaches(s.after, k, k.Used+1):
+			s.ahead(k)
 		default:
-			need := s.needBeyond(k)
-			s.need += need
-			s.leave(k, need, true)
+			s.behind(k)
 		}
 	}
 }
 
-// levelReaches reports whether ⌊v·w_j / w_i⌋ ≥ least, without a division; always when
+// ahead takes in a key that the asker does not pass: up_j ≤ c_j.
+func (s *sums) ahead(k *Key) {
+	if !s.within {
+		s.need += s.owed(k)
+	}
+}
+
+// behind takes in a key that the asker passes with what it asks for: up_j > c_j.
+func (s *sums) behind(k *Key) {
+	var need quota.Amount
+	if k.Used < k.Share { // else keep_j = 0 and ℓ_j ≤ c_j
+		l := s.promise.of(k.Share)
+		most := l - k.Used
+		if !s.within {
+			most = min(k.Share-k.Used, l)
+		}
+		switch {
+		case most <= 0:
+			most = 0
+		case s.reaches(s.after, k, k.Used+most):
+			need = most
+		case s.within:
+			need = s.up(k) - k.Used
+		default:
+			need = min(most, max(s.up(k), l)-k.Used)
+		}
+		s.need += need
+	}
+	if !s.a.Gives {
+		s.leave(k, need)
+	}
+}
+
+// reaches reports whether ⌊v·w_j / w_i⌋ ≥ least, without a division; always when
 // w_i = 0.
-func (s *sums) levelReaches(v quota.Amount, k *Key, least quota.Amount) bool {
+func (s *sums) reaches(v quota.Amount, k *Key, least quota.Amount) bool {
 	return !less(product(uint64(v), uint64(k.Weight)), product(uint64(least), s.weight))
 }
 
@@ -174,47 +208,19 @@ func (s *sums) up(k *Key) quota.Amount {
 	return quota.Amount(q)
 }
 
-// needWithin is max(0, min(up_j, ℓ_j) − c_j).
-func (s *sums) needWithin(k *Key) quota.Amount {
-	if k.Used >= k.Share {
-		return 0
-	}
-	l := s.promise.of(k.Share)
-	switch {
-	case l <= k.Used:
-		return 0
-	case s.levelReaches(s.after, k, l):
-		return l - k.Used
-	}
-	return max(0, s.up(k)-k.Used)
-}
-
-// needBeyond is max(0, min(max(up_j, ℓ_j), c_j + keep_j) − c_j).
-func (s *sums) needBeyond(k *Key) quota.Amount {
-	if k.Used >= k.Share { // keep_j = 0
-		return 0
-	}
-	l := s.promise.of(k.Share)
-	keep := min(k.Share-k.Used, l)
-	if s.levelReaches(s.after, k, k.Used+keep) {
-		return keep
-	}
-	return min(keep, max(0, max(s.up(k), l)-k.Used))
-}
-
 // leave takes in the headroom of a key, and when beyond what of it the key's need does
 // not cover yet. What is not more than what another key leaves already needs no division.
-func (s *sums) leave(k *Key, need quota.Amount, beyond bool) {
-	ahead, behind := product(uint64(s.own.Used), uint64(k.Weight)), product(uint64(k.Used), s.weight)
-	if !less(behind, ahead) && s.weight > 0 {
+func (s *sums) leave(k *Key, need quota.Amount) {
+	level, used := product(uint64(s.own.Used), uint64(k.Weight)), product(uint64(k.Used), s.weight)
+	if !less(used, level) && s.weight > 0 {
 		return
 	}
-	gap := minus(ahead, behind)
+	gap := minus(level, used)
 	group := &s.headroom[0]
 	if k.Begun {
 		group = &s.headroom[1]
 	}
-	extra := beyond && s.leaves(k, gap, s.extra+need+1)
+	extra := !s.within && s.leaves(k, gap, s.extra+need+1) && s.promise.reaches(k.Share, s.extra+need+1)
 	if !extra && !s.leaves(k, gap, *group+1) {
 		return
 	}
@@ -225,7 +231,7 @@ func (s *sums) leave(k *Key, need quota.Amount, beyond bool) {
 	}
 	*group = max(*group, h)
 	if extra {
-		s.extra = max(s.extra, min(h, s.promise.of(k.Share))-need)
+		s.extra = min(h, s.promise.of(k.Share)) - need
 	}
 }
 
