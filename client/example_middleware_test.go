@@ -17,7 +17,7 @@ import (
 )
 
 // A gateway in ten lines: a reverse proxy whose calls are asked for and charged. Of a
-// plan of 1,000 tokens an hour, the first call uses 990; the second one, which may use
+// plan of 1,000 tokens a month, the first call uses 990; the second one, which may use
 // 100 more, is not made.
 func ExampleMiddleware() {
 	engine, stop := run()

@@ -20,7 +20,7 @@ import (
 	"github.com/quotashare/quotashare/quota"
 )
 
-// A call from question to settlement: of a plan of 1,000 tokens an hour, alice holds
+// A call from question to settlement: of a plan of 1,000 tokens a month, alice holds
 // 800 while her call is under way, and has used 150 when it is over.
 func Example() {
 	url, stop := run()
@@ -127,7 +127,7 @@ func run() (url string, stop func()) {
 
 func configure(ctx context.Context, engine *decider.Engine) {
 	_, err := engine.PutPlan(ctx, "kimi-1", []plans.Dimension{
-		{Unit: quota.Tokens, Window: quota.Hourly, Limit: 1000 * quota.Amount(quota.Tokens.Scale())},
+		{Unit: quota.Tokens, Window: quota.Monthly, Limit: 1000 * quota.Amount(quota.Tokens.Scale())},
 	}, httpapi.Meta{})
 	check(err)
 	pool := &plans.Pool{

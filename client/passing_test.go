@@ -24,7 +24,7 @@ type passing struct {
 	url  string
 }
 
-// startPassing has alice's calls go to a provider, on a plan of 1,000 tokens an hour.
+// startPassing has alice's calls go to a provider, on a plan of 1,000 tokens a month.
 func startPassing(t *testing.T, provider http.HandlerFunc) *passing {
 	t.Helper()
 	p := &passing{engine: startEngine(t)}

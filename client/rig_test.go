@@ -132,7 +132,8 @@ type engine struct {
 }
 
 // startEngine runs an engine, with a pool team of alice and bob on the connection c
-// whose plan is 1,000 tokens an hour and 100 percent in 5 hours.
+// whose plan is 1,000 tokens a month, of which a full hour takes nothing away, and 100
+// percent in 5 hours.
 func startEngine(t testing.TB) *engine {
 	t.Helper()
 	b := startBroker(t)
@@ -147,7 +148,7 @@ func startEngine(t testing.TB) *engine {
 func (e *engine) configure() {
 	e.t.Helper()
 	_, err := e.PutPlan(within(e.t), "c", []plans.Dimension{
-		{Unit: quota.Tokens, Window: quota.Hourly, Limit: 1000 * quota.Amount(quota.Tokens.Scale())},
+		{Unit: quota.Tokens, Window: quota.Monthly, Limit: 1000 * quota.Amount(quota.Tokens.Scale())},
 		{Unit: quota.Percent, Window: quota.FiveHour, Limit: 100 * quota.Amount(quota.Percent.Scale())},
 	}, httpapi.Meta{})
 	must(e.t, err)

@@ -19,14 +19,14 @@ import (
 	"github.com/quotashare/quotashare/quota"
 )
 
-// limit gives the connection this limit of requests an hour.
+// limit gives the connection this limit of requests a month.
 func (r *running) limit(connection string, limit int64) {
 	r.t.Helper()
-	_, err := r.PutPlan(r.within(), connection, []plans.Dimension{{Unit: quota.Requests, Window: quota.Hourly, Limit: quota.Amount(limit * 1000)}}, httpapi.Meta{})
+	_, err := r.PutPlan(r.within(), connection, []plans.Dimension{{Unit: quota.Requests, Window: quota.Monthly, Limit: quota.Amount(limit * 1000)}}, httpapi.Meta{})
 	r.must(err)
 }
 
-// oneLimit is a pool whose only connection has this limit of requests an hour, all
+// oneLimit is a pool whose only connection has this limit of requests a month, all
 // of it alice's.
 func oneLimit(r *running, limit int64, change ...func(*plans.Pool)) {
 	r.t.Helper()

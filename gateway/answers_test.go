@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
@@ -20,6 +21,7 @@ import (
 	"github.com/quotashare/quotashare/client"
 	"github.com/quotashare/quotashare/httpapi"
 	"github.com/quotashare/quotashare/internal/brokertest"
+	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
 	"github.com/quotashare/quotashare/wire"
@@ -121,9 +123,11 @@ func TestABlockInEveryDialect(t *testing.T) {
 func TestTheEngineWritesSuchABlock(t *testing.T) {
 	e := startEngine(t, 1000)
 	s := start(t, e.url, everything(upstream(t, func(http.ResponseWriter, *http.Request) { t.Error("the provider was called") })))
-	must(t, s.c.Publish(client.Consumption{APIKeyID: "alice", ConnectionID: "c", Cost: client.Amounts{Tokens: 600}}))
+	soon := time.Now().Add(time.Minute) // until then it counts whole, over a full hour too
+	must(t, s.c.Publish(client.Consumption{APIKeyID: "alice", ConnectionID: "c", Time: soon, Cost: client.Amounts{Tokens: 600}}))
 	must(t, s.c.Flush(within(t)))
-	_, err := e.PutPlan(within(t), "later", nil, httpapi.Meta{}) // what was published before is then folded
+	hourly := []plans.Dimension{{Unit: quota.Tokens, Window: quota.Hourly, Limit: 1_000_000}}
+	_, err := e.PutPlan(within(t), "c", hourly, httpapi.Meta{}) // what was published before is then folded
 	must(t, err)
 	status, body := s.send("POST", paths["messages"], `{"model":"m","max_tokens":5}`)
 	varies := regexp.MustCompile(`try again at [-0-9T:.]+Z, in [0-9a-z ]+ \(decision [0-9a-z]+-[0-9]+\)$`)

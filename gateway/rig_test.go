@@ -82,14 +82,14 @@ type engine struct {
 }
 
 // startEngine has a pool of alice and bob, on a connection c whose plan is that many
-// tokens an hour.
+// tokens a month: a full hour then takes nothing away.
 func startEngine(t testing.TB, tokens int64) *engine {
 	t.Helper()
 	b := brokertest.Start(t)
 	nc, _ := b.Log()
 	d := enginetest.Start(t, decider.Options{Conn: nc})
 	_, err := d.PutPlan(within(t), "c", []plans.Dimension{
-		{Unit: quota.Tokens, Window: quota.Hourly, Limit: quota.Amount(tokens * quota.Tokens.Scale())},
+		{Unit: quota.Tokens, Window: quota.Monthly, Limit: quota.Amount(tokens * quota.Tokens.Scale())},
 	}, httpapi.Meta{})
 	must(t, err)
 	pool := &plans.Pool{
@@ -137,7 +137,7 @@ func (o rig) start(t testing.TB, broker string, connections ...Connection) *site
 	t.Helper()
 	s := &site{t: t, said: &lines{}, reg: prometheus.NewRegistry()}
 	var err error
-	s.c, err = client.New(client.Options{URL: broker, Timeout: 5 * time.Second, FailClosed: o.closed, Logger: s.said.logger()})
+	s.c, err = client.New(client.Options{URL: broker, Timeout: 20 * time.Second, FailClosed: o.closed, Logger: s.said.logger()})
 	must(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -230,7 +230,7 @@ func TestABodyThatDoesNotCome(t *testing.T) {
 // TestAStreamLastsLongerThanItsRequestMay: the time for a body is not one for the
 // answer.
 func TestAStreamLastsLongerThanItsRequestMay(t *testing.T) {
-	const most = 50 * time.Millisecond
+	const most = 500 * time.Millisecond
 	f := startFlowing(t)
 	s := rig{readWithin: most}.start(t, nowhere, f.Connection)
 	resp := s.do(s.request("POST", "/v1/chat/completions", chat))
