@@ -130,7 +130,7 @@ func TestManyShortEventsTakeRoom(t *testing.T) {
 // However a request ends, what it took is given back.
 func TestRoomIsGivenBack(t *testing.T) {
 	log := newGated()
-	srv := serve(t, log.double, Config{Publisher: log}, func(s *server) { s.http.ReadTimeout = 50 * time.Millisecond })
+	srv := serve(t, log.double, Config{Publisher: log}, func(s *server) { s.http.ReadTimeout = time.Second })
 	for range 10 {
 		log.let <- nil
 	}

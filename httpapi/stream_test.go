@@ -40,6 +40,23 @@ func (s *server) uploadAs(t *testing.T, token string, headers ...string) *upload
 	return &upload{t: t, conn: conn, body: httputil.NewChunkedWriter(conn)}
 }
 
+// uploadOf is an upload that begins with the text: it is sent with the headers, so that
+// no silence of a busy machine comes between.
+func (s *server) uploadOf(t *testing.T, text string) *upload {
+	t.Helper()
+	conn := s.dial(t)
+	all := bufio.NewWriter(conn)
+	fmt.Fprint(all, "POST /api/quota/events HTTP/1.1\r\nHost: localhost\r\n"+
+		"Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n")
+	u := &upload{t: t, conn: conn, body: httputil.NewChunkedWriter(all)}
+	u.send(text)
+	if err := all.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	u.body = httputil.NewChunkedWriter(conn)
+	return u
+}
+
 func (u *upload) send(text string) {
 	u.t.Helper()
 	if _, err := io.WriteString(u.body, text); err != nil {
@@ -191,8 +208,7 @@ func TestStreamWithLongLines(t *testing.T) {
 // not taken for an event.
 func TestStreamThatFallsSilent(t *testing.T) {
 	d := newDouble()
-	u := serve(t, d, Config{}, func(s *server) { s.api.streamIdle = 50 * time.Millisecond }).upload(t)
-	u.send(fmt.Sprintf(goodLine, 1) + `{"id":"half"}`)
+	u := serve(t, d, Config{}, func(s *server) { s.api.streamIdle = 50 * time.Millisecond }).uploadOf(t, fmt.Sprintf(goodLine, 1)+`{"id":"half"}`)
 	got := u.until("\n")
 	const want = `{"results":[{"id":"e1","seq":1}],"accepted":1,"rejected":0,"error":{"message":"the stream was silent for too long: send an empty line now and then, or begin a new stream","type":"invalid_request_error","code":"timeout"}}` + "\n"
 	if got != want {
