@@ -46,6 +46,12 @@ type explainedDimension struct {
 	Limit, FairShare, Remaining, ProviderUsed         *json.Number
 	Consumed, Held, ConsumedTotal, HeldTotal, Deficit json.Number
 	Mode                                              string
+	// By the rule guarantee, else nil.
+	Promised, Kept, Headroom *json.Number
+	KeptFor                  []struct {
+		APIKeyID string
+		Amount   json.Number
+	}
 }
 
 type stamped struct {
@@ -193,7 +199,28 @@ func (x *explained) sayDimensions(w io.Writer) error {
 			d.ConsumedTotal.String(), d.HeldTotal.String(), dashed(d.ProviderUsed), d.Mode,
 		})
 	}
-	return titled(w, "DIMENSIONS", rows)
+	if err := titled(w, "DIMENSIONS", rows); err != nil {
+		return err
+	}
+	return x.sayPromises(w)
+}
+
+// sayPromises shows what the rule guarantee kept, and for whom it blocked.
+func (x *explained) sayPromises(w io.Writer) error {
+	rows, whose := [][]string{{"UNIT", "WINDOW", "PROMISED", "KEPT FOR OTHERS", "HEADROOM"}}, [][]string{{"UNIT", "WINDOW", "KEY", "AMOUNT"}}
+	for _, d := range x.Reply.Dimensions {
+		if d.Promised == nil {
+			continue
+		}
+		rows = append(rows, []string{d.Unit, d.Window, dashed(d.Promised), dashed(d.Kept), dashed(d.Headroom)})
+		for _, k := range d.KeptFor {
+			whose = append(whose, []string{d.Unit, d.Window, configfile.Show(k.APIKeyID), k.Amount.String()})
+		}
+	}
+	if err := titled(w, "THE GUARANTEE", rows); err != nil {
+		return err
+	}
+	return titled(w, "KEPT FOR", whose)
 }
 
 func (x *explained) saySignals(w io.Writer) error {

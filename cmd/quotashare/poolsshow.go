@@ -27,6 +27,8 @@ type usage struct {
 		Limit, UsedPercent *json.Number
 		ConsumedTotal      json.Number
 		Mode               string
+		Kept               *json.Number // by the rule guarantee, else nil
+		KeptUntil          string
 		PerConnection      []connectionUse
 		PerKey             []keyUse
 	}
@@ -48,9 +50,9 @@ type connectionUse struct {
 }
 
 type keyUse struct {
-	APIKeyID             string
-	Consumed             json.Number
-	FairShare, Remaining *json.Number
+	APIKeyID                       string
+	Consumed                       json.Number
+	FairShare, Remaining, Promised *json.Number
 }
 
 func (s *poolsShowCmd) run(ctx context.Context, p program.Process) error {
@@ -108,6 +110,8 @@ func modeText(mode string) string {
 		return "shares are enforced"
 	case "generous":
 		return "keys may borrow"
+	case "guarantee":
+		return "what keys are promised is kept"
 	}
 	return mode
 }
@@ -181,9 +185,17 @@ func (u *usage) sayDimension(w io.Writer, i int) error {
 	if err := table(w, rows...); err != nil {
 		return err
 	}
-	rows = [][]string{{"KEY", "USED", "FAIR SHARE", "MAY STILL USE"}}
+	if d.Kept != nil {
+		fmt.Fprintf(w, "%s kept for all keys until %s\n", d.Kept, d.KeptUntil)
+	}
+	rows = [][]string{{"KEY", "USED", "FAIR SHARE", "MAY STILL USE", "PROMISED"}}
 	for _, k := range d.PerKey {
-		rows = append(rows, []string{configfile.Show(k.APIKeyID), k.Consumed.String(), number(k.FairShare), number(k.Remaining)})
+		rows = append(rows, []string{configfile.Show(k.APIKeyID), k.Consumed.String(), number(k.FairShare), number(k.Remaining), number(k.Promised)})
+	}
+	if d.Kept == nil { // the pool promises nothing
+		for i := range rows {
+			rows[i] = rows[i][:4]
+		}
 	}
 	return table(w, rows...)
 }
