@@ -63,7 +63,7 @@ func TestEverythingBehindCertificatesAndUsers(t *testing.T) {
 // counts publishes an event while it watches what happens.
 func counts(t *testing.T, client *http.Client, base, proto string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; {
+	for end := time.Now().Add(time.Minute); ; {
 		res, err := client.Get(base + "/readyz")
 		if err != nil {
 			t.Fatal(err)

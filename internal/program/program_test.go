@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/quotashare/quotashare/config"
 	"github.com/quotashare/quotashare/ingest"
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -157,12 +157,7 @@ func (l lines) waitFor(t *testing.T, text string) {
 
 // The server comes up only after the first try has failed.
 func TestDialWaitsForTheLog(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
+	addr := brokertest.FreeAddr(t)
 	said := make(lines, 100)
 	done := make(chan error, 1)
 	go func() {
