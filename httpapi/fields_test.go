@@ -118,7 +118,7 @@ func everyUse() *usage.Snapshot {
 		},
 		Keys: []usage.Key{
 			{ID: "alice", Allocation: "alice", Own: true, Reason: "fair-share", RetryAt: noon + 1_804_789},
-			{ID: "zoe", Allow: true, Reason: "no-allocation", WouldBlock: true},
+			{ID: "zoe", Allow: true, Reason: "no-allocation", WouldBlock: true, Detail: "yield"},
 		},
 		Flights:  []usage.Flight{{ConnectionID: "kimi-1", InFlight: 2, MaxConcurrent: 2}, {ConnectionID: "kimi-2"}},
 		Backlog:  usage.Backlog{Waiting: 2, Keys: []usage.Wait{{APIKeyID: "alice", Waiting: 2, Since: noon - 1500}}},

@@ -164,6 +164,9 @@ func (x *usageSheet) decide() usage.Key {
 	k := usage.Key{
 		Allow: a.Allowed(), Reason: a.Reason.String(), Deprioritize: a.Deprioritize, WouldBlock: a.WouldBlock(),
 	}
+	if a.Reason.Blocks() {
+		k.Detail = a.Detail
+	}
 	if a.RetryMs > 0 {
 		k.RetryAt = x.now + a.RetryMs
 	}

@@ -42,8 +42,15 @@ func TestUsageShowsWhatIsPromised(t *testing.T) {
 	if !strings.Contains(doc, `"strictAt":null`) || !strings.Contains(doc, `"kept":357.497,"keptUntil":"`) {
 		t.Error(doc)
 	}
+	s.use("ann", "c", `"requests":640`)
+	if k := s.usage().Keys[0]; k.Allow || k.Reason != "fair-share" || k.Detail != "yield" && k.Detail != "reserved" {
+		t.Errorf("whoever took what was left of the others: %+v", k)
+	}
+	if k := s.usage().Keys[1]; !k.Allow || k.Detail != "" {
+		t.Errorf("for whom it is kept: %+v", k)
+	}
 	s.pool(`"c"`, rest)
-	if doc := string(s.usage().Append(nil)); !strings.Contains(doc, `"strictAt":500`) || strings.Contains(doc, "kept") || strings.Contains(doc, "promised") {
+	if doc := string(s.usage().Append(nil)); !strings.Contains(doc, `"strictAt":500`) || strings.Contains(doc, "detail") || strings.Contains(doc, "kept") || strings.Contains(doc, "promised") {
 		t.Error(doc)
 	}
 }

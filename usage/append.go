@@ -180,6 +180,9 @@ func (w *writer) key(k *Key) {
 	}
 	w.text("decision", decision)
 	w.text("reason", k.Reason)
+	if k.Detail != "" {
+		w.text("detail", k.Detail)
+	}
 	w.bool("deprioritize", k.Deprioritize)
 	if k.WouldBlock {
 		w.bool("wouldBlock", true)

@@ -99,6 +99,7 @@ type Key struct {
 	Own          bool   // the row is an allocation of the pool, no key that merely was seen
 	Allow        bool
 	Reason       string
+	Detail       string // of a block by the rule guarantee: reserved or yield; "" = absent
 	Deprioritize bool
 	WouldBlock   bool // the pool only observes: it would be a block
 	// RetryAt is the instant from which it would be allowed, epoch ms; 0 = it is,
