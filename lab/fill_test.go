@@ -24,6 +24,7 @@ func TestFill(t *testing.T) {
 		{"by weight too", 100, []quota.Amount{200, 10, 200}, []int64{2, 5, 1}, []quota.Amount{60, 10, 30}},
 		{"the step that is left goes to the lowest", 10, []quota.Amount{9, 9, 9}, []int64{1, 1, 1}, []quota.Amount{4, 3, 3}},
 		{"which is the heaviest", 10, []quota.Amount{9, 9, 9}, []int64{1, 1, 2}, []quota.Amount{3, 2, 5}},
+		{"and has no more than it asks for", 12, []quota.Amount{1, 8, 1, 12}, []int64{2, 9, 1, 3}, []quota.Amount{1, 8, 1, 2}},
 		{"who asks for nothing has nothing", 10, []quota.Amount{0, 9, 9}, []int64{8, 1, 1}, []quota.Amount{0, 5, 5}},
 		{"no weight is the last", 100, []quota.Amount{30, 90, 90}, []int64{1, 0, 0}, []quota.Amount{30, 35, 35}},
 		{"and gets nothing while others ask", 100, []quota.Amount{130, 90, 90}, []int64{1, 0, 0}, []quota.Amount{100, 0, 0}},

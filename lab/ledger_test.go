@@ -101,6 +101,27 @@ func TestGuaranteeKnowsAllKeys(t *testing.T) {
 	}
 }
 
+// The provider's word stands to the last millisecond of its cycle, and the next one begins
+// with nothing.
+func TestCyclesFollowUponEachOther(t *testing.T) {
+	l := newLedger(story("", "", equal(2)), Anchored, Guarantee(100))
+	l.now = (epoch+1)*l.width - 1
+	l.use(0, Whole-1)
+	if v := l.judge(1, 2); !v.Reason.Blocks() {
+		t.Errorf("a cycle that is full lets pass: %+v", v)
+	}
+	if v := l.judge(1, 1); v.Detail != "ok" {
+		t.Errorf("the last step, when nothing is kept any more: %+v", v)
+	}
+	l.now++
+	if v := l.judge(1, 50*onePercent-14); v.Detail != "guaranteed" {
+		t.Errorf("the next cycle: %+v", v)
+	}
+	if v := l.judge(1, 50*onePercent-13); v.Detail != "ok" {
+		t.Errorf("a step more than the share × (W − 1) / W: %+v", v)
+	}
+}
+
 func TestRulesAreThoseOfPools(t *testing.T) {
 	for _, r := range Rules() {
 		if (r.Rule == plans.Guarantee) != (r.Reserve > 0) || (r.Rule == plans.Threshold) != (r.Threshold > 0) {

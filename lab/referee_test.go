@@ -57,7 +57,7 @@ func TestTheRefereeKnowsThePromiseOfACycle(t *testing.T) {
 	if r.referee.refused(1, 25*onePercent); r.referee.figures.Broken != 2 {
 		t.Error("the other has used nothing, and is promised 25 points")
 	}
-	r.referee.reserve = 200
+	r.now, r.referee.reserve = r.begin+1, 200
 	if got := r.referee.promise(0); got != 50*onePercent {
 		t.Errorf("twice the pace is no more than the share: %d", got)
 	}
