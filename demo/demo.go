@@ -48,8 +48,9 @@ type demo struct {
 	stage  *stage
 	start  time.Time // of the asking
 
-	how  fakeprovider.Options
-	pace func(start time.Time) pace
+	how          fakeprovider.Options
+	pace         func(start time.Time) pace
+	answerWithin time.Duration // the constant, but in tests
 }
 
 // aroundWithin is how long the engine has for what is asked before and after the keys.
@@ -72,7 +73,7 @@ func newDemo(o Options, now time.Time) *demo {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	d := &demo{Options: o, pace: pacer, start: now, id: prefix + now.UTC().Format("20060102-150405.000")}
+	d := &demo{Options: o, pace: pacer, answerWithin: answerWithin, start: now, id: prefix + now.UTC().Format("20060102-150405.000")}
 	d.screen = screen{w: o.Out, terminal: o.Terminal, length: o.For, zone: o.Zone}
 	d.how = fakeprovider.Options{Seed: o.Seed, Behave: func(*http.Request) fakeprovider.Behaviour {
 		return fakeprovider.Behaviour{FirstByteDelay: 100 * time.Millisecond, Delay: 20 * time.Millisecond, Completion: everything}
@@ -106,7 +107,7 @@ func (d *demo) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if d.stage, err = openStage(d.NATS, d.id, d.how, d.Log); err != nil {
+	if d.stage, err = openStage(d.NATS, d.id, d.how, d.answerWithin, d.Log); err != nil {
 		return err
 	}
 	err = d.met(ctx, seq)

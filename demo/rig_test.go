@@ -119,6 +119,7 @@ func (e *engine) demo(now time.Time) (*demo, *bytes.Buffer) {
 		API: e.api, NATS: e.nc, For: Shortest, Seed: 1, Out: &out, Zone: time.UTC, Log: slog.New(slog.DiscardHandler), URL: "http://engine",
 	}, now)
 	d.pace = func(time.Time) pace { return func(ctx context.Context, _ time.Duration) error { return ctx.Err() } }
+	d.answerWithin = time.Minute // all ask at once
 	as := d.how.Behave
 	d.how.Behave = func(r *http.Request) fakeprovider.Behaviour {
 		b := as(r)

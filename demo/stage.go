@@ -38,7 +38,7 @@ type stage struct {
 
 // openStage starts the provider and the gateway. Nobody else has the tokens and the
 // credential: they are made here and end with the process.
-func openStage(nc *nats.Conn, id string, how fakeprovider.Options, log *slog.Logger) (*stage, error) {
+func openStage(nc *nats.Conn, id string, how fakeprovider.Options, answerWithin time.Duration, log *slog.Logger) (*stage, error) {
 	s := &stage{tokens: map[string]string{}}
 	keys := map[string]string{}
 	for _, h := range cast {

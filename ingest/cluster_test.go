@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -33,17 +35,22 @@ func signed(t *testing.T) (*tls.Config, *x509.CertPool) {
 	}, made.Roots
 }
 
-// free are addresses that nobody listens on just now.
-func free(t *testing.T, n int) []string {
+// free are addresses that nobody listens on just now, and that no other test takes until
+// this one ends: it has their ports of UDP. They are below those that the system gives to
+// who does not choose.
+func free(t *testing.T, n int) (all []string) {
 	t.Helper()
-	var all []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for len(all) < n {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(20_000+rand.IntN(10_000)))
+		mine, err := net.ListenPacket("udp", addr)
 		if err != nil {
-			t.Fatal(err)
+			continue
 		}
-		defer l.Close()
-		all = append(all, l.Addr().String())
+		t.Cleanup(func() { mine.Close() })
+		if l, err := net.Listen("tcp", addr); err == nil {
+			l.Close()
+			all = append(all, addr)
+		}
 	}
 	return all
 }
