@@ -16,7 +16,8 @@ async function tried(page: Page): Promise<WhatIfReport> {
 }
 
 const cells = async (page: Page, row: string): Promise<string[]> => {
-  const all = await page.getByRole("row").filter({ hasText: row }).first().locator("th, td").allInnerTexts();
+  const keys = page.getByRole("region", { name: "Each key before and after" });
+  const all = await keys.getByRole("row").filter({ hasText: row }).first().locator("th, td").allInnerTexts();
   return all.map((cell) => cell.replace(/\s+/g, " ").trim());
 };
 
@@ -79,6 +80,24 @@ test("a smaller limit blocks what passed", () =>
     await heading(page, /passed would have been blocked/);
     await page.getByText("limit used up 0 →").waitFor();
     await on.picture(page, "whatif-limits");
+  }));
+
+test.each([
+  ["whatif-guarantee", {}],
+  ["whatif-guarantee-narrow-dark", { dark: true, width: 360 }],
+])("the other way of sharing says who would have had more, and who less: %s", (name, options) =>
+  on.visit("#/whatif?pool=kimi-team", options, async (page) => {
+    await page.getByLabel("How it shares").selectOption("guarantee");
+    await page.getByLabel("Reserve").fill("50");
+    await page.getByText("how it shares: by threshold →").waitFor();
+    const { shifts } = await tried(page);
+    const first = shifts[0]?.more[0] ?? shifts[0]?.less[0];
+    await heading(page, "Who would have had more, and who less");
+    if (!first) throw new Error("nobody has more or less");
+    const region = page.getByRole("region", { name: "Who would have been served more, and who less" });
+    await region.getByRole("row").filter({ hasText: first.apiKeyId }).first().waitFor();
+    expect(await region.getByRole("row").count()).toBe(1 + shifts.flatMap(({ more, less }) => [...more, ...less]).length);
+    await on.picture(page, name);
   }));
 
 test("settings are tried for all pools", () =>

@@ -1,7 +1,7 @@
 /** What the API says of decisions: the answers themselves, why, and what if. */
 import type { Amount } from "./json";
 import type {
-  AsOf, Binding, Decision, Degraded, NewPool, NewSettings, Plan, Pool, Reason, Settings, Signal, Strictness, Unit, Window,
+  AsOf, Binding, Decision, Degraded, NewPool, NewSettings, Plan, Pool, Reason, Rule, Settings, Signal, Strictness, Unit, Window,
 } from "./types";
 
 export interface Judged {
@@ -22,6 +22,12 @@ export interface Judged {
   observedAt?: string;
   attributed?: Amount;
   unattributed?: Amount;
+  /** By the rule guarantee: what the key can still use whatever the others do, what is kept for others, and what is left for them when the pool is full. */
+  promised?: Amount;
+  kept?: Amount;
+  headroom?: Amount;
+  /** For whom, where it blocks: the most first, ten at most. */
+  keptFor?: { apiKeyId: string; amount: Amount }[];
 }
 
 export interface Reply {
@@ -186,6 +192,8 @@ export interface WhatIfQuestion {
   to?: LogPlace;
   pools?: (NewPool | Pool)[];
   withoutPools?: string[];
+  /** Pools that share in another way, and are as they were in all else. */
+  rules?: { poolId: string; rule?: Rule; reserve?: Amount }[];
   plans?: { connectionId: string; dimensions?: { unit: Unit; window: Window; limit?: Amount | null }[] | null }[];
   settings?: NewSettings | null;
 }
@@ -211,6 +219,24 @@ export interface WhatIfBuckets {
   limit: Amount;
   used: Amount;
   unused: Amount;
+  /** Of the unused, that of windows in which this limit blocked somebody. */
+  withheld: Amount;
+  /** Of the withheld, at most what was asked for. */
+  wanted: Amount;
+}
+
+export interface WhatIfServed {
+  apiKeyId: string;
+  before: Amount;
+  after: Amount;
+  difference: Amount;
+}
+
+/** Who would have been served more of a unit, and who less, those with the largest difference first. */
+export interface WhatIfShift {
+  unit: Unit;
+  more: WhatIfServed[];
+  less: WhatIfServed[];
 }
 
 export interface WhatIfReport {
@@ -218,6 +244,7 @@ export interface WhatIfReport {
   to: { seq: number; time?: string };
   keys: (WhatIfChange & { apiKeyId: string })[];
   total: WhatIfChange;
+  shifts: WhatIfShift[];
   capacity: { poolId: string; unit: Unit; window: Window; before: WhatIfBuckets; after: WhatIfBuckets }[];
   asked: {
     consumptions: number;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { WhatIfReport, WhatIfSide } from "../api/answers";
 import type { Plan, Pool, Settings } from "../api/types";
-import { type Base, differences, documentOf, faultFields, isOther, rowsOf, servedUnits, unitsOf, split, type Tried, trialOf, triedOf, weightSum, withAllocation, withPlan } from "./trial";
+import { type Base, differences, documentOf, faultFields, isOther, rowsOf, servedUnits, shiftsOf, unitsOf, split, type Tried, trialOf, triedOf, weightSum, withAllocation, withPlan } from "./trial";
 
 const pool: Pool = {
   id: "team", name: "Team", provider: "kimi", mode: "enforce", rule: "threshold", reserve: 100, onDegraded: "closed",
@@ -26,7 +26,7 @@ const said = (tried: Tried): string[] => differences(base, tried).map(({ what, b
 
 test("what nobody changed is sent as it is, and nothing else", () =>
   expect(documentOf(pool, triedOf(base))).toEqual({
-    id: "team", name: "Team", provider: "kimi", mode: "enforce", rule: "threshold", reserve: 100, onDegraded: "closed", connections: pool.connections, modelCaps: pool.modelCaps,
+    id: "team", name: "Team", provider: "kimi", mode: "enforce", rule: "threshold", reserve: "100", onDegraded: "closed", connections: pool.connections, modelCaps: pool.modelCaps,
     allocations: [
       { apiKeyId: "ann", weight: "20", policy: "hard", caps: [{ unit: "usd", window: "daily", value: 20 }] },
       { apiKeyId: "bob", weight: "70", policy: "soft", suspended: true },
@@ -83,6 +83,15 @@ describe("the question", () => {
     expect(asked(tried)).toEqual({ settings: { saturationThreshold: "0.8", signalTtlMs: "300000" } });
     expect(said(tried)).toEqual(["when shares begin to count: 0.5 → 0.8", "how long a provider's reading stands: 30000 → 300000"]);
   });
+  test("has how the pool shares alone, or in the document of the pool", () => {
+    const tried: Tried = { ...triedOf(base), rule: "guarantee", reserve: "50" };
+    expect(asked(tried)).toEqual({ rules: [{ poolId: "team", rule: "guarantee", reserve: "50" }] });
+    expect(said(tried)).toEqual(["how it shares: by threshold → by guarantee", "the reserve: 100 % → 50 %"]);
+    expect(asked(withAllocation(tried, "ann", { weight: "30" }))).toMatchObject({ pools: [{ rule: "guarantee", reserve: "50" }] });
+    expect(Object.keys(asked({ ...tried, settings: { saturationThreshold: "1" } }))).toEqual(["rules", "settings"]);
+    expect(asked({ ...tried, mode: "gone" })).toEqual({ withoutPools: ["team"] });
+  });
+  test("of a reserve is none where the pool does not share by it", () => expect(said({ ...triedOf(base), reserve: "7" })).toEqual([]));
   test("has pool, plans and settings together", () =>
     expect(Object.keys(asked({ ...withPlan(withAllocation(triedOf(base), "ann", { weight: "30" }), "kimi-1", []), settings: { saturationThreshold: "1" } }))).toEqual(["pools", "plans", "settings"]));
 });
@@ -100,6 +109,17 @@ describe("the outcome", () => {
     const keys = [row("same", {}), row("less", { served: {} }), row("blocked", { allowed: 6, blocked: 2 }, 2)];
     expect(rowsOf(report(keys), false).map((r) => r.apiKeyId)).toEqual(["blocked", "less", "same"]);
     expect(rowsOf(report(keys), true).map((r) => r.apiKeyId)).toEqual(["blocked", "less"]);
+  });
+
+  test("those who get more are listed before those who get less, ten of each", () => {
+    const served = (apiKeyId: string, difference: number | string) => ({ apiKeyId, before: 5, after: 6, difference });
+    const more = Array.from({ length: 12 }, (_, place) => served(`m${place}`, 40 - place));
+    const { rows, others } = shiftsOf({ shifts: [{ unit: "tokens", more, less: [served("l", "-80.0"), served("k", -1)] }, { unit: "usd", more: [], less: [served("l", -2)] }] } as unknown as WhatIfReport);
+    expect(rows).toHaveLength(13);
+    expect(others).toBe(2);
+    expect([0, 9, 10, 11, 12].map((place) => rows[place]).map((row) => [row?.apiKeyId, row?.unit, row?.part, row?.more])).toEqual([
+      ["m0", "tokens", "50", true], ["m9", "tokens", "38.75", true], ["l", "tokens", "100", false], ["k", "tokens", "1.25", false], ["l", "usd", "100", false],
+    ]);
   });
 
   test("units in which nobody consumed are left out", () => {

@@ -1,12 +1,12 @@
 /** Rules that are tried on the history: a pool as it is, but for what somebody changed. */
-import type { WhatIfChange, WhatIfQuestion, WhatIfReport, WhatIfSide } from "../api/answers";
+import type { WhatIfChange, WhatIfQuestion, WhatIfReport, WhatIfServed, WhatIfSide } from "../api/answers";
 import type { Amount } from "../api/json";
-import type { Mode, NewPool, NewSettings, Plan, Policy, Pool, SettingName, Settings, Unit } from "../api/types";
+import type { Mode, NewPool, NewSettings, Plan, Policy, Pool, Rule, SettingName, Settings, Unit } from "../api/types";
 import { exactAmount, notKnown } from "../words/amount";
-import { compare, sum } from "../words/decimal";
+import { compare, percentOf, sum } from "../words/decimal";
 import { keyName } from "../words/keys";
 import { settingWords } from "../words/setting";
-import { dimensionName, modeName } from "../words/terms";
+import { dimensionName, modeName, ruleName } from "../words/terms";
 import { day, hour } from "../words/time";
 import { changedLimits, type DimensionDraft, planDocument, planDraft } from "./plandraft";
 import { typedSetting } from "./settingsdraft";
@@ -41,6 +41,9 @@ export type TriedSetting = (typeof triedSettings)[number];
 export interface Tried {
   /** gone: as if there were no such pool. */
   readonly mode: Mode | "gone";
+  readonly rule: Rule;
+  /** In percent, as it was typed. */
+  readonly reserve: string;
   /** In the order of the pool's. */
   readonly allocations: readonly TriedAllocation[];
   /** In the order of the base's. */
@@ -49,10 +52,12 @@ export interface Tried {
   readonly settings: { readonly [name in TriedSetting]?: string };
 }
 
-/** The rules as they are. The rule of the pool is none of them: another one is kept, and not counted yet. */
-export function triedOf({ pool: { mode, allocations }, plans }: Base): Tried {
+/** The rules as they are. */
+export function triedOf({ pool: { mode, rule, reserve, allocations }, plans }: Base): Tried {
   return {
     mode,
+    rule,
+    reserve: String(reserve),
     allocations: allocations.map(({ apiKeyId, weight, policy, suspended }) => ({ apiKeyId, weight: String(weight), policy, suspended: suspended === true })),
     plans: plans.map((plan) => ({ connectionId: plan.connectionId, dimensions: planDraft(plan) })),
     settings: {},
@@ -81,9 +86,11 @@ export function withPlan(tried: Tried, connectionId: string, dimensions: readonl
 
 /** The whole pool as it is tried; caps and connections stay. */
 export function documentOf(pool: Pool, tried: Tried): NewPool {
-  const { id, name, provider, rule, reserve, onDegraded, connections, modelCaps } = pool;
+  const { id, name, provider, onDegraded, connections, modelCaps } = pool;
   return {
-    id, name, provider, rule, reserve, onDegraded, connections, modelCaps,
+    id, name, provider, onDegraded, connections, modelCaps,
+    rule: tried.rule,
+    reserve: plain(tried.reserve),
     mode: tried.mode === "gone" ? pool.mode : tried.mode,
     allocations: pool.allocations.map(({ suspended: _, ...a }, place) => {
       const now = tried.allocations[place];
@@ -100,7 +107,16 @@ export interface Difference {
 
 const sameNumber = (before: string, after: string): boolean => (typed(after) === null ? before === after : compare(before, plain(after)) === 0);
 
-/** What of the pool differs from the rules as they are, in the order of the form. */
+/** How the pool shares otherwise. A reserve counts for the guarantee alone. */
+function sharingDifferences({ pool }: Base, tried: Tried): Difference[] {
+  const all: Difference[] = [];
+  if (tried.mode === "gone") return all;
+  if (tried.rule !== pool.rule) all.push({ what: "how it shares", before: ruleName(pool.rule), after: ruleName(tried.rule) });
+  if (tried.rule === "guarantee" && !sameNumber(String(pool.reserve), tried.reserve)) all.push({ what: "the reserve", before: `${pool.reserve} %`, after: `${plain(tried.reserve)} %` });
+  return all;
+}
+
+/** What else of the pool differs from the rules as they are, in the order of the form. */
 function poolDifferences(base: Base, tried: Tried): Difference[] {
   if (tried.mode === "gone") return [{ what: base.pool.name, before: "is there", after: "is gone" }];
   const now = triedOf(base);
@@ -148,7 +164,7 @@ export function differences(base: Base, tried: Tried): Difference[] {
     const title = settingWords(name).title;
     return { what: title.charAt(0).toLowerCase() + title.slice(1), before: String(base.settings?.[name].value), after };
   });
-  return [...poolDifferences(base, tried), ...planDifferences(base, tried), ...settings].filter((d) => d.before !== d.after);
+  return [...sharingDifferences(base, tried), ...poolDifferences(base, tried), ...planDifferences(base, tried), ...settings].filter((d) => d.before !== d.after);
 }
 
 /** The plans that are tried: those that were changed. */
@@ -161,14 +177,20 @@ function plansTried({ plans }: Base, tried: Tried): NonNullable<WhatIfQuestion["
 /** How far back a trial goes. A day is what the engine takes by itself: the last one of the log, which may have ended earlier. */
 export const ranges: Readonly<Record<string, number | null>> = { hour, "6h": 6 * hour, day: null, week: 7 * day };
 
-/** The question to the engine. A trial of nothing is one of the pool as it is now. */
+/**
+ * The question to the engine. A trial of nothing is one of the pool as it is now. Where the
+ * pool shares otherwise and is the same in all else, its rule alone is sent: then what the
+ * history says of the pool later stays.
+ */
 export function trialOf(base: Base, tried: Tried, range: string, now: number): WhatIfQuestion {
   const ms = ranges[range] ?? null;
   const plans = plansTried(base, tried);
   const settings = Object.fromEntries(settingsTried(base, tried)) as NewSettings;
-  const pool = poolDifferences(base, tried).length > 0 || plans.length + Object.keys(settings).length === 0;
+  const sharing = sharingDifferences(base, tried).length > 0;
+  const pool = poolDifferences(base, tried).length > 0 || plans.length + Object.keys(settings).length + (sharing ? 1 : 0) === 0;
+  const rule = { poolId: base.pool.id, rule: tried.rule, reserve: plain(tried.reserve) };
   return {
-    ...(tried.mode === "gone" ? { withoutPools: [base.pool.id] } : pool ? { pools: [documentOf(base.pool, tried)] } : {}),
+    ...(tried.mode === "gone" ? { withoutPools: [base.pool.id] } : pool ? { pools: [documentOf(base.pool, tried)] } : sharing ? { rules: [rule] } : {}),
     ...(plans.length > 0 ? { plans } : {}),
     ...(Object.keys(settings).length > 0 ? { settings } : {}),
     ...(ms === null ? {} : { from: new Date(now - ms).toISOString() }),
@@ -181,6 +203,8 @@ export const faultFields = {
   /** Of a limit, and of the plan of that connection within the question. */
   limit: ({ plans = [] }: WhatIfQuestion, connectionId: string, place: number, field: string): string =>
     `plans[${plans.findIndex((plan) => plan.connectionId === connectionId)}].dimensions[${place}].${field}`,
+  /** Of the reserve: the whole pool was sent, or its rule alone. */
+  reserve: ["pools[0].reserve", "rules[0].reserve"],
   setting: (name: TriedSetting): string => `settings.${name}`,
 };
 
@@ -212,4 +236,25 @@ export function unitsOf(rows: readonly WhatIfChange[]): Unit[] {
 /** The units in which anything was consumed on either side. */
 export function servedUnits({ total }: WhatIfReport): Unit[] {
   return unitsOf([total]);
+}
+
+export interface ShiftRow extends WhatIfServed {
+  readonly unit: Unit;
+  /** How large the difference is beside the largest of the unit, in percent. */
+  readonly part: string;
+  readonly more: boolean;
+}
+
+/** How many keys that get more are listed of a unit, and as many that get less. */
+const mostShifts = 10;
+
+/** Who gets more and then who less, unit by unit, and how many are left out. */
+export function shiftsOf({ shifts }: WhatIfReport): { readonly rows: readonly ShiftRow[]; readonly others: number } {
+  const size = ({ difference }: WhatIfServed): string => String(difference).replace(/^-/, "");
+  const rows = shifts.flatMap(({ unit, more, less }) => {
+    const largest = [more[0], less[0]].flatMap((served) => (served ? [size(served)] : [])).reduce((a, b) => (compare(a, b) > 0 ? a : b), "0");
+    const row = (isMore: boolean) => (served: WhatIfServed): ShiftRow => ({ ...served, unit, more: isMore, part: percentOf(size(served), largest, 2) ?? "0" });
+    return [...more.slice(0, mostShifts).map(row(true)), ...less.slice(0, mostShifts).map(row(false))];
+  });
+  return { rows, others: shifts.reduce((n, { more, less }) => n + more.length + less.length, 0) - rows.length };
 }

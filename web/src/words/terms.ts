@@ -141,6 +141,11 @@ const rules: Record<Rule, string> = {
   guarantee: "of every key's share, what it can still use at its pace is kept free for it",
 };
 
+/** "by threshold". */
+export function ruleName(rule: Rule): string {
+  return `by ${rule}`;
+}
+
 /** "shares count once the pool is busy". */
 export function ruleMeaning(rule: Rule): string {
   return rules[rule];

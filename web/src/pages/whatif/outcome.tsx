@@ -3,14 +3,15 @@ import { href } from "../../app/route";
 import type { WhatIfReport, WhatIfSide } from "../../api/answers";
 import type { Amount } from "../../api/json";
 import type { Reason, Unit } from "../../api/types";
-import { rowsOf, servedUnits, type TrialRow, unitsOf } from "../../model/trial";
+import { rowsOf, servedUnits, type ShiftRow, shiftsOf, type TrialRow, unitsOf } from "../../model/trial";
 import { Button } from "../../parts/button";
 import { When } from "../../parts/figures";
+import { Meter } from "../../parts/meter";
 import { Notice } from "../../parts/notice";
 import { type Column, Table } from "../../parts/table";
 import { useSession } from "../../state/session";
 import { count, exactAmount, exactly } from "../../words/amount";
-import { compare, grouped } from "../../words/decimal";
+import { compare, grouped, percentOf } from "../../words/decimal";
 import { portion } from "../../words/percent";
 import { dimensionTitle, reasonShort } from "../../words/terms";
 
@@ -25,6 +26,7 @@ export function Outcome({ of: report, poolId }: { of: WhatIfReport; poolId: stri
       {report.notes.map((note) => (
         <Notice key={note} tone="warn" title={note.charAt(0).toUpperCase() + note.slice(1)} />
       ))}
+      <Shifts of={report} />
       <section class="findings-part">
         <h2>Key by key</h2>
         {rows.length === 0 ? <p class="soft">For no key would anything have been another.</p> : <Table caption="Each key before and after" columns={keyColumns(unitsOf(rows))} rows={rows} rowKey={(row) => row.apiKeyId} />}
@@ -91,6 +93,33 @@ function Summary({ of: report }: { of: WhatIfReport }) {
     </section>
   );
 }
+
+/** Who would have been served more, and who less. */
+function Shifts({ of: report }: { of: WhatIfReport }) {
+  const { rows, others } = shiftsOf(report);
+  return (
+    <section class="findings-part">
+      <h2>Who would have had more, and who less</h2>
+      {rows.length === 0 ? <p class="soft">Nobody would have been served more or less.</p> : <Table caption="Who would have been served more, and who less" columns={shiftColumns} rows={rows} rowKey={(row) => `${row.unit} ${row.apiKeyId}`} />}
+      {others > 0 && <p class="faint">{`And ${count(others, "smaller difference")}: each key is below.`}</p>}
+      <p class="faint">{"Those who were blocked did ask, and that is tried again. What they would have asked later, had they been served, nobody knows."}</p>
+    </section>
+  );
+}
+
+const shiftColumns: readonly Column<ShiftRow>[] = [
+  { id: "key", title: "Key", cell: (row) => <span class="break">{row.apiKeyId}</span> },
+  { id: "served", title: "Served", right: true, cell: ({ before, after, unit }) => <Sides before={exactAmount(before, unit)} after={exactAmount(after, unit)} /> },
+  {
+    id: "difference", title: "Difference", right: true,
+    cell: ({ difference, part, unit, more }) => (
+      <span class="trial-shift">
+        <strong>{`${more ? "+" : "−"}${exactAmount(String(difference).replace(/^-/, ""), unit)}`}</strong>
+        <Meter value={part} tone={more ? "good" : "warn"} />
+      </span>
+    ),
+  },
+];
 
 const unitTitle = (unit: Unit): string => ({ requests: "Requests", tokens: "Tokens", usd: "Dollars", percent: "Points" })[unit];
 
@@ -180,7 +209,10 @@ function Capacity({ of: report, poolId }: { of: WhatIfReport; poolId: string }) 
         <a href={href("pool", poolId)}>{name}</a>
       </h2>
       <Table caption="What was used of the limits, before and after" columns={capacityColumns} rows={rows} rowKey={(row) => `${row.unit}/${row.window}`} />
-      <p class="faint">Summed up over the windows in which somebody asked.</p>
+      <p class="faint">
+        Summed up over the windows in which somebody asked. While it blocked is what was left in those in which this limit turned somebody away, and asked for is at most what of that they wanted: who asks
+        again without saying that it is the same request counts again.
+      </p>
     </section>
   );
 }
@@ -196,11 +228,23 @@ function LimitSides({ row: { before, after, unit } }: { row: CapacityRow }) {
 }
 
 /** What has a meaning only beside a limit. */
-function Beside({ row, of }: { row: CapacityRow; of: "used" | "unused" }) {
+function Beside({ row, of }: { row: CapacityRow; of: "used" | "unused" | "withheld" | "wanted" }) {
   const { before, after, unit } = row;
   if (unlimited(before) && unlimited(after)) return null;
   const said = (side: CapacityRow["after"]): string => (unlimited(side) ? "not compared" : exactly(side[of], unit));
   return <Sides before={said(before)} after={said(after)} />;
+}
+
+/** How much of the limit would have been used; the mark is how much was. */
+function PartUsed({ row: { before, after } }: { row: CapacityRow }) {
+  if (unlimited(after)) return null;
+  const was = unlimited(before) ? null : percentOf(before.used, before.limit, 2);
+  return (
+    <span class="trial-shift">
+      <span>{portion(after.used, after.limit, "the limit")}</span>
+      <Meter value={percentOf(after.used, after.limit, 2) ?? 0} tone="good" {...(was === null ? {} : { beside: was })} />
+    </span>
+  );
 }
 
 const capacityColumns: readonly Column<CapacityRow>[] = [
@@ -208,6 +252,8 @@ const capacityColumns: readonly Column<CapacityRow>[] = [
   { id: "windows", title: "Windows", right: true, cell: (row) => <BothCounts before={row.before.buckets} after={row.after.buckets} /> },
   { id: "limit", title: "Limit", right: true, cell: (row) => <LimitSides row={row} /> },
   { id: "used", title: "Used", right: true, cell: (row) => <Beside row={row} of="used" /> },
-  { id: "part", title: "Of the limit", right: true, cell: ({ after }) => (unlimited(after) ? "" : portion(after.used, after.limit, "the limit")) },
+  { id: "part", title: "Of the limit", right: true, cell: (row) => <PartUsed row={row} /> },
   { id: "unused", title: "Left unused", right: true, cell: (row) => <Beside row={row} of="unused" /> },
+  { id: "withheld", title: "While it blocked", right: true, cell: (row) => <Beside row={row} of="withheld" /> },
+  { id: "wanted", title: "Asked for", right: true, cell: (row) => <Beside row={row} of="wanted" /> },
 ];

@@ -1,12 +1,13 @@
 import type { WhatIfQuestion } from "../../api/answers";
 import type { ApiError } from "../../api/error";
-import type { Policy } from "../../api/types";
+import type { Policy, Rule } from "../../api/types";
 import { type Base, type Difference, differences, faultFields, split, type Tried, type TriedAllocation, triedOf, weightSum, withAllocation } from "../../model/trial";
 import { Button } from "../../parts/button";
+import { Field } from "../../parts/field";
 import { FilterSelect } from "../../parts/filters";
 import { compare, grouped } from "../../words/decimal";
 import { keyName } from "../../words/keys";
-import { modeMeaning, modeName, policyMeaning } from "../../words/terms";
+import { modeMeaning, modeName, policyMeaning, ruleMeaning, ruleName } from "../../words/terms";
 import { Limits } from "./limits";
 import { TriedSettings } from "./settings";
 
@@ -41,6 +42,7 @@ export function RulesForm({ base, tried, put, error, busy, onChange }: Props) {
     <section class="card trial" aria-label="Rules to try">
       <FilterSelect label="The pool" value={tried.mode} options={modes} onChange={(mode) => onChange({ ...tried, mode: mode as Tried["mode"] })} />
       <p class="soft">{modeSays(tried.mode)}</p>
+      {!gone && <Sharing tried={tried} problem={faultFields.reserve.map(problem).find((text) => text !== "") ?? ""} onChange={onChange} />}
       {!gone && <Allocations base={base} tried={tried} problem={problem} onChange={onChange} />}
       <Limits base={base} tried={tried} problem={(id, place, field) => (put ? problem(faultFields.limit(put, id, place, field)) : "")} onChange={onChange} />
       <TriedSettings base={base} tried={tried} problem={(name) => problem(faultFields.setting(name))} onChange={onChange} />
@@ -57,6 +59,26 @@ export function RulesForm({ base, tried, put, error, busy, onChange }: Props) {
       </div>
     </section>
   );
+}
+
+const sharings: readonly { value: Rule; text: string }[] = (["threshold", "guarantee"] as const).map((value) => ({ value, text: capital(ruleName(value)) }));
+
+function Sharing({ tried, problem, onChange }: { tried: Tried; problem: string; onChange: (tried: Tried) => void }) {
+  return (
+    <>
+      <FilterSelect label="How it shares" value={tried.rule} options={sharings} onChange={(rule) => onChange({ ...tried, rule: rule as Rule })} />
+      <p class="soft">{`${capital(ruleMeaning(tried.rule))}.`}</p>
+      {tried.rule === "guarantee" && (
+        <Field label="Reserve" hint="In percent of what is kept free for others: 0 to 400." problem={problem}>
+          {(control) => <input {...control} class="input number-input" inputMode="numeric" value={tried.reserve} onInput={(event) => onChange({ ...tried, reserve: event.currentTarget.value })} />}
+        </Field>
+      )}
+    </>
+  );
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function Allocations({ base, tried, problem, onChange }: { base: Base; tried: Tried; problem: (field: string) => string; onChange: (tried: Tried) => void }) {

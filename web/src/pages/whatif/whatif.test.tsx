@@ -19,7 +19,8 @@ const report: WhatIfReport = {
   from: { seq: 1, time: "2026-09-21T08:00:00.000Z" }, to: { seq: 10, time: "2026-09-21T09:00:00.000Z" },
   keys: [{ apiKeyId: "ann", ...blocked }, { apiKeyId: "bob", before: side({}), after: side({}), newlyBlocked: 0, newlyAllowed: 0 }],
   total: blocked,
-  capacity: [{ poolId: "team", unit: "tokens", window: "hourly", before: { buckets: 1, limit: 1000, used: 880, unused: 120 }, after: { buckets: 1, limit: 1000, used: 830, unused: 170 } }],
+  capacity: [{ poolId: "team", unit: "tokens", window: "hourly", before: { buckets: 1, limit: 1000, used: 880, unused: 120, withheld: 0, wanted: 0 }, after: { buckets: 1, limit: 1000, used: 830, unused: 170, withheld: 170, wanted: 50 } }],
+  shifts: [{ unit: "tokens", more: [{ apiKeyId: "bob", before: 400, after: 425, difference: 25 }], less: [{ apiKeyId: "ann", before: 400, after: "350.125", difference: "-49.875" }] }],
   asked: { consumptions: 16, holds: 0, blocks: 1, degraded: 0, unlike: 0, waiting: { before: 0, after: 0 } }, replay: { snapshot: 0, missing: 0 }, notes: ["zoe asks for the first time"],
 };
 
@@ -91,11 +92,54 @@ test("both sides are shown, and only what differs", async () => {
   await draw();
   await submit();
   expect(root.querySelector("h2")?.textContent?.replaceAll("\u00a0", " ")).toBe("1 request that passed would have been blocked.");
-  expect([...root.querySelectorAll("tbody tr:first-child")].map((tr) => tr.firstElementChild?.textContent)).toEqual(["ann", "Tokens per hour"]);
+  expect([...root.querySelectorAll("tbody tr:first-child")].map((tr) => tr.firstElementChild?.textContent)).toEqual(["bob", "ann", "Tokens per hour"]);
   expect(text()).toContain("400 →becomes 350.125");
   expect(text()).toContain("83 % of the limit");
   expect(text()).toContain("Zoe asks for the first time");
   expect(text()).toContain("Show 1 key without a difference");
+});
+
+const rowsOfTable = (label: string): (string | undefined)[][] =>
+  [...root.querySelectorAll(`[aria-label='${label}'] tbody tr`)].map((tr) => [...tr.children].map((cell) => cell.textContent?.replaceAll("\u00a0", " ")));
+
+test("who would have had more comes before who less, each with a bar beside the largest", async () => {
+  await draw();
+  await submit();
+  expect(rowsOfTable("Who would have been served more, and who less")).toEqual([
+    ["bob", "400 tokens →becomes 425 tokens", "+25 tokens"],
+    ["ann", "400 tokens →becomes 350.125 tokens", "−49.875 tokens"],
+  ]);
+  expect([...root.querySelectorAll<HTMLElement>(".trial-shift .meter-full")].map((bar) => bar.style.width)).toEqual(["50.12%", "100.00%", "83.00%"]);
+  expect(root.querySelector<HTMLElement>(".trial-shift .meter-mark")?.style.left).toBe("88.00%");
+  expect(text()).toContain("What they would have asked later, had they been served, nobody knows.");
+  expect(rowsOfTable("What was used of the limits, before and after")[0]?.slice(-3)).toEqual(["120 →becomes 170", "0 →becomes 170", "0 →becomes 50"]);
+});
+
+test("nobody more or less is said", async () => {
+  answer = () => Response.json({ ...report, shifts: [] });
+  await draw();
+  await submit();
+  expect(text()).toContain("Nobody would have been served more or less.");
+});
+
+test("the other way of sharing is tried alone, with its reserve", async () => {
+  await draw();
+  expect(root.textContent).not.toContain("Reserve");
+  type("How it shares", "guarantee", "change");
+  type("Reserve", "50");
+  expect(text()).toContain("how it shares: by threshold → by guarantee");
+  expect(text()).toContain("the reserve: 100 % → 50 %");
+  await submit();
+  expect(asked).toEqual([{ rules: [{ poolId: "team", rule: "guarantee", reserve: "50" }] }]);
+});
+
+test("what the engine says of a reserve stands at it", async () => {
+  answer = () => Response.json({ error: { code: "invalid", message: "all in one", faults: [{ field: "rules[0].reserve", problem: "is not within 0 to 400" }] } }, { status: 400 });
+  await draw();
+  type("How it shares", "guarantee", "change");
+  type("Reserve", "500");
+  await submit();
+  expect([...root.querySelectorAll(".field-problem")].map((shown) => shown.textContent).filter(Boolean)).toEqual(["is not within 0 to 400"]);
 });
 
 test("figures of all pools are said to be of all", async () => {
@@ -192,14 +236,14 @@ test("reasons of both sides are told", async () => {
 });
 
 test("a limit that is gone after is said so, and one that nobody knows too", async () => {
-  const none = { buckets: 0, limit: 0, used: 0, unused: 0 };
-  const known = { buckets: 1, limit: 1000, used: 880, unused: 120 };
+  const none = { buckets: 0, limit: 0, used: 0, unused: 0, withheld: 0, wanted: 0 };
+  const known = { buckets: 1, limit: 1000, used: 880, unused: 120, withheld: 100, wanted: 7 };
   answer = () => Response.json({ ...report, capacity: [{ poolId: "team", unit: "tokens", window: "hourly", before: known, after: none }, { poolId: "team", unit: "usd", window: "daily", before: none, after: none }, { poolId: "other", unit: "usd", window: "daily", before: known, after: known }] });
   await draw();
   await submit();
   const rows = [...root.querySelectorAll("[aria-label='What was used of the limits, before and after'] tbody tr")].map((tr) => [...tr.children].map((cell) => cell.textContent?.replaceAll("\u00a0", " ")));
   expect(rows).toEqual([
-    ["Tokens per hour", "1 →becomes 0", "1,000 tokens →becomes no limit", "880 →becomes not compared", "", "120 →becomes not compared"],
-    ["US dollars per day", "0", "limit not known", "", "", ""],
+    ["Tokens per hour", "1 →becomes 0", "1,000 tokens →becomes no limit", "880 →becomes not compared", "", "120 →becomes not compared", "100 →becomes not compared", "7 →becomes not compared"],
+    ["US dollars per day", "0", "limit not known", "", "", "", "", ""],
   ]);
 });
