@@ -26,8 +26,9 @@
 // The requests of a key wait in one line. The first of it is asked for when it comes, and
 // after a refusal again after Scenario.Retry, more or less: between a half of it and one
 // and a half, by chance, so that no key is first for ever. A request that was not served by
-// the end of the window in which it came is given up. (Nothing is lost by asking no
-// earlier: what others use never turns a block into allow.)
+// the end of the window in which it came is given up. What others use never turns a block
+// into allow, so whoever asks at the instant that an answer names (retryAfterMs) is before
+// these keys by Retry and a half at most.
 //
 // # What is measured
 //

@@ -97,6 +97,9 @@ type Figures struct {
 	Questions, Refused          int   // asked, and refused
 }
 
+// Optimum is what all keys would be served at best: all that they ask for, or the limit.
+func (f *Figures) Optimum() quota.Ratio { return f.Served + f.Missed - f.Excess }
+
 // Result is what came of a run.
 type Result struct {
 	Scenario string

@@ -47,8 +47,8 @@ func TestWhoComesLateGetsNothing(t *testing.T) {
 			{"key-2", 50_000_000, 50 * onePercent, 45 * onePercent, 45 * onePercent, 0, 0},
 		},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+	if diff := cmp.Diff(want, got); diff != "" || got.Optimum() != quota.RatioOne {
+		t.Errorf("optimum %s, (-want +got)\n%s", got.Optimum(), diff)
 	}
 }
 
