@@ -26,9 +26,12 @@
 // The requests of a key wait in one line. The first of it is asked for when it comes, and
 // after a refusal again after Scenario.Retry, more or less: between a half of it and one
 // and a half, by chance, so that no key is first for ever. A request that was not served by
-// the end of the window in which it came is given up. What others use never turns a block
-// into allow, so whoever asks at the instant that an answer names (retryAfterMs) is before
-// these keys by Retry and a half at most.
+// the end of the window in which it came is given up.
+//
+// The instant that an answer names (retryAfterMs) is the first at which a key may pass if
+// nothing else happens. What others use puts it off, but for the seldom case that a key
+// which had used nothing begins, and its headroom and that of another become one. So to
+// ask every Retry costs a key no more than Retry and a half.
 //
 // # What is measured
 //
