@@ -183,7 +183,7 @@ func cmdUp(ts *testscript.TestScript, neg bool, args []string) {
 // await asks for a page until the answer has the text.
 func await(ts *testscript.TestScript, path, text string) {
 	var data []byte
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		res, err := http.Get("http://" + ts.Getenv("QUOTA_HTTP_ADDR") + path)
 		ts.Check(err)
 		data, err = io.ReadAll(res.Body)
