@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -112,14 +113,18 @@ func (c *Cluster) Streams(nc *nats.Conn) jetstream.JetStream {
 // Dir is the data directory of a server, to be looked at when it is stopped.
 func (c *Cluster) Dir(i int) string { return filepath.Dir(c.opts[i].StoreDir) }
 
-// Leader returns which server leads a stream, or -1 when none does.
+// Leader returns which server leads a stream, as soon as one does: for a moment none may.
 func (c *Cluster) Leader(stream string) int {
-	for i, s := range c.nodes {
-		if s != nil && s.JetStreamIsStreamLeader(server.DEFAULT_GLOBAL_ACCOUNT, stream) {
-			return i
+	c.t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); runtime.Gosched() {
+		for i, s := range c.nodes {
+			if s != nil && s.JetStreamIsStreamLeader(server.DEFAULT_GLOBAL_ACCOUNT, stream) {
+				return i
+			}
 		}
 	}
-	return -1
+	c.t.Fatalf("nobody leads the stream %s", stream)
+	return 0
 }
 
 func portOf(t testing.TB, addr string) int {

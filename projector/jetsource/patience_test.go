@@ -26,9 +26,12 @@ func (r *rig) patient(patience time.Duration) *jetsource.Source {
 func TestALogThatStaysAwayIsGivenUp(t *testing.T) {
 	r := newRig(t)
 	r.publish(5, "a")
-	reading, fresh := r.patient(50*time.Millisecond), r.patient(50*time.Millisecond)
+	reading, fresh := r.patient(time.Hour), r.patient(time.Hour)
 	r.read(reading, 5)
 	r.halt()
+	for _, s := range []*jetsource.Source{reading, fresh} { // a shorter one would be over when the machine is busy
+		s.Waited(time.Hour - 50*time.Millisecond)
+	}
 	r.fails(reading, jetsource.ErrAway)
 	r.fails(fresh, jetsource.ErrAway)
 	r.start()
