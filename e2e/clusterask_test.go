@@ -17,14 +17,14 @@ import (
 // but for the log (see the record of decisions 18); an outage of 10 s is not.
 const (
 	// Between a question over HTTP and a decider that lives there is nothing that dies.
-	overHTTPWithin = 5 * time.Second
+	overHTTPWithin = 9 * time.Second
 	// A question over NATS may be lost with a process, and is waited for.
-	overNATSWithin = 8 * time.Second
+	overNATSWithin = 9 * time.Second
 	// A node that stands still is left by programs and by other nodes after 9 s, and has
 	// taken the questions of its connections until then.
 	frozenWithin = 25 * time.Second
 	// A front door keeps after 2 s what the log does not take.
-	doorsWithin = 8 * time.Second
+	doorsWithin = 9 * time.Second
 	// Another leader is elected after 4 to 9 s, and more when votes are split.
 	logWithin = 30 * time.Second
 )
