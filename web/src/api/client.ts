@@ -6,7 +6,7 @@
 import type { Asked, DecisionFilter, DecisionPage, Estimate, Explanation, ExplainQuestion, Reply, WhatIfQuestion, WhatIfReport } from "./answers";
 import { type Call, type Fetch, type Query, newCall, segment } from "./call";
 import type {
-  Change, History, NewPool, NewSettings, Plan, Plans, Pool, PoolPatch, RejectedFilter, RejectedPage, SeenConnection, SeenKey,
+  Change, History, NewPool, NewSettings, Plan, Plans, Pool, PoolPatch, Reach, RejectedFilter, RejectedPage, SeenConnection, SeenKey,
   Settings, State, Trial, Unit, Usage, Window,
 } from "./types";
 import type { Amount } from "./json";
@@ -80,6 +80,8 @@ const pools = (call: Call) => {
       one(call(at(id), { method: "PATCH", body: patch, headers: headers(write) })),
     tryPatch: async (id: string, patch: PoolPatch) =>
       (await call(at(id), { method: "PATCH", body: patch, query: dryRun })) as Trial & { pool: Pool },
+    /** How far the keys of a pool could come, if this were its document. Nothing is written. */
+    reach: async (pool: NewPool) => ((await call(`${root}/reach`, { method: "POST", body: pool })) as { reach: Reach }).reach,
     remove: async (id: string, write: Write = {}): Promise<void> => {
       await call(at(id), { method: "DELETE", headers: headers(write) });
     },

@@ -198,6 +198,8 @@ export interface KeyUse {
   deficit: Amount | null;
   borrowing: boolean;
   remaining: Amount | null;
+  /** By the rule guarantee, of a key with a share of its own: what it can still use whatever the others do. */
+  promised?: Amount;
   burnRate: { perSecond: Amount };
 }
 
@@ -210,6 +212,9 @@ export interface UsedDimension {
   usedPercent: Amount | null;
   mode: Strictness;
   strictAt: Amount | null;
+  /** By the rule guarantee: what is kept for all keys together, and when nothing of it is any more. */
+  kept?: Amount;
+  keptUntil?: string;
   unlisted: Amount;
   perConnection: ConnectionUse[];
   perKey: KeyUse[];
@@ -234,9 +239,28 @@ export interface KeyVerdict {
   allocation: string | null;
   decision: Decision;
   reason: Reason;
+  /** Of a block by the rule guarantee. */
+  detail?: "reserved" | "yield";
   deprioritize: boolean;
   wouldBlock?: true;
   retryAt: string | null;
+}
+
+/** How far a key could come under one rule, alone, in a window that begins with nothing used. */
+export interface Reached {
+  atOnce: Amount;
+  byEnd: Amount;
+}
+
+export interface Reach {
+  dimensions: {
+    unit: Unit;
+    window: Window;
+    limit: Amount | null;
+    perKey: { apiKeyId: string; fairShare: Amount; threshold: Reached; guarantee: Reached }[];
+  }[];
+  /** How many allocations there are, shown or not. */
+  total: number;
 }
 
 export interface Usage {

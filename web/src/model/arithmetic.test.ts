@@ -175,3 +175,26 @@ test("what rounding loses is explained, what purging loses is not", () => {
   expect(unexplained({ ...line, top: [], keys: [] })).toBe("0");
   expect(unexplained({ ...line, found: 60, top: [], keys: [] })).toBe("40");
 });
+
+describe("the rule guarantee", () => {
+  const kind: Pool = { ...pool, rule: "guarantee" };
+  const by = (reply: Partial<Explanation["reply"]>, d: Partial<Judged> = {}) => {
+    const e = explained({ rules: { pool: kind, plans: [], settings } }, { mode: "guarantee", promised: 0, kept: 400, headroom: 25, ...d });
+    return steps({ ...e, reply: { ...e.reply, ...reply } });
+  };
+  test("knows no threshold: what is promised and kept stands in its place", () => {
+    const all = by({ detail: "reserved" }, { keptFor: [{ apiKeyId: "bob", amount: 360 }, { apiKeyId: "*", amount: 40 }] });
+    expect(Object.keys(all)).toEqual(["cap", "limit", "share", "promise", "kept", "rest"]);
+    expect(all["promise"]).toMatchObject({ figures: "0 requests", says: "Nothing: in this window it has had its pace already.", decided: false });
+    expect(all["kept"]).toMatchObject({ figures: "400 kept for keys that have used less, 25 requests left for them when all is used", tone: "bad", decided: true });
+    expect(all["kept"]?.says).toBe("Yes: with the request there would be too little for them. It is for bob (360 requests) and everyone else (40 requests).");
+  });
+  test("says who goes first", () =>
+    expect(by({ detail: "yield" }, { keptFor: [{ apiKeyId: "bob", amount: 25 }] })["kept"]?.says).toBe("They go first: there is next to no room. It is for bob (25 requests)."));
+  test("of an allow it says what the request stays within", () => {
+    const all = by({ decision: "allow", reason: "ok", detail: "guaranteed" }, { promised: 300 });
+    expect(all["promise"]).toMatchObject({ figures: "300 requests", says: "The request stays within that.", tone: "good" });
+    expect(all["kept"]).toMatchObject({ says: "No: beside that there is room.", tone: "good", decided: false });
+    expect(by({ decision: "allow", reason: "ok", detail: "borrowed" }, { promised: 3 })["promise"]?.says).toContain("more only while nobody else needs it");
+  });
+});

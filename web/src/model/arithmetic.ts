@@ -10,10 +10,11 @@ import { exactAmount, exactly } from "../words/amount";
 import { compare, decimal, digits, minus, percentOf, sum, times } from "../words/decimal";
 import { percentFigure } from "../words/percent";
 import { policyMeaning } from "../words/terms";
+import { keptStep, promiseStep } from "./promise";
 import type { Tone } from "../words/verdict";
 
 export interface Step {
-  readonly id: "pool" | "mode" | "suspended" | "allocation" | "place" | "sum" | "limit" | "busy" | "share" | "key" | "cap" | "rest";
+  readonly id: "pool" | "mode" | "suspended" | "allocation" | "place" | "sum" | "limit" | "busy" | "share" | "key" | "cap" | "rest" | "promise" | "kept";
   /** The question that the step answers. */
   readonly asks: string;
   /** "704 used + 0 held = 704, of 600". */
@@ -248,7 +249,8 @@ function capStep(e: Explanation, line: Line, used: Amount, held: Amount): Step |
 
 /** The steps of one dimension, in the order in which they are looked at. */
 export function stepsOf(e: Explanation, d: Judged): Step[] {
-  const steps = [capStep(e, { unit: d.unit, window: d.window }, d.consumed, d.held), sumStep(e, d), limitStep(e, d), busyStep(e, d), shareStep(e, d), keyStep(e, d), restStep(d)];
+  const rule = d.promised === undefined ? [busyStep(e, d), shareStep(e, d), keyStep(e, d)] : [shareStep(e, d), promiseStep(e, d), keptStep(e, d, e.reply.reason === "fair-share" && decidedBy(e, d))];
+  const steps = [capStep(e, { unit: d.unit, window: d.window }, d.consumed, d.held), sumStep(e, d), limitStep(e, d), ...rule, restStep(d)];
   return steps.filter((step) => step !== null);
 }
 

@@ -96,3 +96,12 @@ describe("what is nobody's share", () => {
     expect(bar(shares(300, 500), new Map()).segments.some((s) => s.kind === "unallocated")).toBe(false);
   });
 });
+
+test("what is kept for keys stands behind what is used, and no further than the limit", () => {
+  const kept = (amount: number, change: Partial<UsedDimension> = {}) =>
+    bar(dimension({ limit: 1000, strictAt: null, consumedTotal: 400, heldTotal: 100, kept: amount, keptUntil: "2026-09-21T15:00:00.000Z", perKey: [key("ann", 400, 500)], ...change }), hues);
+  expect(kept(300).segments.map(({ kind, from, size }) => [kind, from, size])).toEqual([["key", 0, 0.4], ["held", 0.4, 0.1], ["kept", 0.5, 0.3]]);
+  expect(kept(900).segments.at(-1)).toMatchObject({ kind: "kept", from: 0.5, size: 0.5 });
+  expect(kept(0).segments.map(({ kind }) => kind)).toEqual(["key", "held"]);
+  expect(kept(300).marks.map(({ kind }) => kind)).toEqual(["limit"]);
+});

@@ -13,6 +13,8 @@ export type SegmentKind =
   | "unattributed"
   /** Requests that are under way and are not counted yet. */
   | "held"
+  /** By the rule guarantee: what is kept for keys, of what is left. */
+  | "kept"
   /** Of the shares alone: what is left of the limit by weights that sum to less than 100. */
   | "unallocated";
 
@@ -88,6 +90,7 @@ export function bar(d: UsedDimension, hues: ReadonlyMap<string, number>): BarMod
   row.add("others", "others", d.unlisted, -1);
   row.add("unattributed", "unattributed", unattributed(d), -1);
   row.add("held", "held", d.heldTotal, -1);
+  row.add("kept", "kept", d.kept ?? 0, -1);
 
   const shares = rowOf(whole);
   for (const key of listed(d)) shares.add(key.apiKeyId, "key", key.fairShare ?? 0, hues.get(key.apiKeyId) ?? 0);

@@ -4,8 +4,9 @@ import { type Said, verdict } from "./verdict";
 
 /** "Blocked until 14:05: over its fair share": as verdict, of an answer. */
 export function answered(reply: Reply, now: number, zone?: string): Said {
-  const { decision, reason, deprioritize, wouldBlock, retryAt = null } = reply;
-  return verdict({ apiKeyId: "", allocation: null, decision, reason, deprioritize, retryAt, ...(wouldBlock ? { wouldBlock } : {}) }, now, zone);
+  const { decision, reason, detail, deprioritize, wouldBlock, retryAt = null } = reply;
+  const why = detail === "reserved" || detail === "yield" ? { detail: detail as "reserved" | "yield" } : {};
+  return verdict({ apiKeyId: "", allocation: null, decision, reason, ...why, deprioritize, retryAt, ...(wouldBlock ? { wouldBlock } : {}) }, now, zone);
 }
 
 /** "Blocked", "Would be blocked", "Allowed": for a tag, where the reason stands beside. */

@@ -1,5 +1,6 @@
 /** What the engine would answer a key now, in one line. */
 import type { KeyVerdict } from "../api/types";
+import { detailShort } from "./rule";
 import { reasonShort } from "./terms";
 import { instant, moment } from "./time";
 
@@ -15,7 +16,7 @@ export interface Said {
  * that observes, "Allowed, after the others", "Allowed".
  */
 export function verdict(v: KeyVerdict, now: number, zone?: string): Said {
-  const why = reasonShort(v.reason);
+  const why = detailShort(v.detail) || reasonShort(v.reason);
   if (v.decision === "block") {
     const end = v.retryAt === null ? "" : ` until ${moment(instant(v.retryAt), now, zone)}`;
     return { tone: "bad", text: `Blocked${end}: ${why}` };

@@ -1,7 +1,8 @@
 import { useId } from "preact/hooks";
 import type { CatalogueEntry, Mode, OnDegraded, Rule } from "../../api/types";
 import { Choice, Field } from "../../parts/field";
-import { degradedMeaning, modeMeaning, modeName, ruleMeaning } from "../../words/terms";
+import { ruleSentences } from "../../words/rule";
+import { degradedMeaning, modeMeaning, modeName } from "../../words/terms";
 import type { FormProps } from "./form";
 
 interface Props extends FormProps {
@@ -70,17 +71,13 @@ function Sharing({ draft, change, problem }: FormProps) {
       <div class="field">
         <span class="field-label">How it shares</span>
         <Choice label="How it shares" value={draft.rule} onChange={(rule) => change({ rule })} options={rules} />
-        <p class="field-hint">
-          {guarantee ? `${capital(ruleMeaning("guarantee"))}; all else anyone may use.` : `${capital(ruleMeaning("threshold"))}; before, keys may use what others leave.`}
-        </p>
+        <p class="field-hint">{ruleSentences(draft.rule)}</p>
       </div>
       {(guarantee || draft.reserve !== "") && (
-        <Field label="Reserve" hint="In percent of what is kept free for others: 0 to 400. Only for the guarantee." problem={problem("reserve")}>
+        <Field label="Reserve" hint="How much of its pace is kept for each key, in percent: 0 to 400. With less a key alone can use more at once; with more, who comes late finds more. Only for the guarantee." problem={problem("reserve")}>
           {(control) => <input {...control} class="input number-input" inputMode="numeric" placeholder="100" value={draft.reserve} onInput={(e) => change({ reserve: e.currentTarget.value })} autocomplete="off" />}
         </Field>
       )}
     </>
   );
 }
-
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -14,14 +14,18 @@ const team: Pool = {
 const catalogue = [{ provider: "kimi", aliases: [], dimensions: [{ unit: "requests", window: "hourly", limit: 1500 }] }];
 const effects = { dryRun: true, blocked: [], freed: [] };
 
+/** What each key could use; a Response of its own where the engine refuses. */
+let reach: () => unknown = () => ({ reach: { dimensions: [], total: 0 } });
+
 /** The pool as the list of all has it. */
 let listed = team;
 let plans: Plan[] = [];
-beforeEach(() => void ([listed, plans] = [team, []]));
+beforeEach(() => void ([listed, plans, reach] = [team, [], () => ({ reach: { dimensions: [], total: 0 } })]));
 
 const stage = pageStage((path) => {
   if (path.startsWith("pools/")) return { pool: team };
   if (path.startsWith("pools")) return { pools: [listed], total: 1 };
+  if (path === "reach") return reach();
   if (path.startsWith("plans")) return { plans, total: plans.length, catalogue };
   return { keys: [], connections: [], total: 0 };
 });
@@ -183,7 +187,7 @@ test("shares follow a plan that somebody sets meanwhile", async () => {
 test("rule and reserve are changed, and what only a later engine goes by is said", async () => {
   await open("team");
   await stage.choose("By guarantee");
-  expect(stage.text()).toContain("all else anyone may use.");
+  expect(stage.text()).toContain("everything else anyone may use. When the pool is full, what comes free goes first to");
   stage.answer(() => refused(400, "invalid", "m", [{ field: "reserve", problem: "is not within 0 to 400" }]));
   await stage.type("Reserve", "500");
   expect(stage.sent.at(-1)).toMatchObject({ body: { rule: "guarantee", reserve: "500" } });
@@ -251,4 +255,45 @@ test("a new pool says nothing of fields that nobody came to, and all when it is 
   await stage.press("Create the pool");
   expect(stage.text()).toContain("Not saved");
   expect(stage.text()).toContain("provider is missing");
+});
+
+const reached = (...perKey: [string, number, number][]) => ({ reach: { total: 120, dimensions: [
+  { unit: "requests", window: "hourly", limit: 1500, perKey: perKey.map(([apiKeyId, threshold, guarantee]) => ({ apiKeyId, fairShare: 600, threshold: { atOnce: threshold, byEnd: threshold }, guarantee: { atOnce: guarantee, byEnd: 1500 } })) },
+  { unit: "tokens", window: "daily", limit: null, perKey: [] },
+] } });
+
+test("both rules say in two sentences what they do", async () => {
+  await open("team");
+  expect(stage.text()).toContain("anybody may use what others leave. From then on every key stops at its share");
+  await stage.choose("By guarantee");
+  expect(stage.text()).toContain("we keep back its fair pace");
+  expect(stage.text()).toContain("How much of its pace is kept for each key, in percent: 0 to 400.");
+});
+
+test("what each key could use is shown under either rule, while the pool is written", async () => {
+  reach = () => reached(["ann", 900, 1110], ["*", 750.001, 840]);
+  await open("team");
+  const rows = [...stage.root.querySelectorAll("[aria-label='What each key could use'] tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent));
+  expect(rows).toEqual([["ann", "900", "900", "1,110", "1,500"], ["everyone else", "750", "750", "840", "1,500"]]);
+  expect(stage.text()).toContain("The limit is not known, so no rule stops anybody.");
+  expect(stage.text()).toContain("The first 2 keys of 120 are shown.");
+  const chosen = (): string[] => [...stage.root.querySelectorAll(".reach-chosen")].map((figure) => figure.textContent ?? "");
+  expect(chosen()).toEqual(["900", "900", "750", "750"]);
+  await stage.choose("By guarantee");
+  expect(chosen()).toEqual(["1,110", "1,500", "840", "1,500"]);
+});
+
+test("it is asked again when something changes that it looks at, and waits for what is wrong", async () => {
+  let asked = 0;
+  reach = () => (asked++, reached(["ann", 900, 1110]));
+  await open("team");
+  expect(asked).toBe(1);
+  await stage.type("Name", "Another");
+  expect(asked).toBe(1);
+  await stage.type("Weight", "20");
+  expect(asked).toBe(2);
+  reach = () => Response.json({ error: { message: "m", type: "t", code: "invalid", faults: [{ field: "reserve", problem: "is not within 0 to 400" }] } }, { status: 400 });
+  await stage.choose("By guarantee");
+  await stage.type("Reserve", "401");
+  expect(stage.text()).toContain("It is worked out when what is typed could be saved.");
 });

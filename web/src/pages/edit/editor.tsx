@@ -11,6 +11,7 @@ import { Connections } from "./connections";
 import { empty, type FormProps, type PoolTrial, problemOf } from "./form";
 import { ModelCaps } from "./modelcaps";
 import { useOthers } from "./others";
+import { ReachPreview } from "./reach";
 import { Save } from "./save";
 import { SharePreview } from "./shares";
 
@@ -55,6 +56,7 @@ export function Editor({ pool, initial }: Props) {
         <Connections {...form} seen={seen.value?.connections ?? []} poolId={base?.id ?? ""} />
         <Allocations {...form} keys={seen.value?.keys ?? []} />
         <ModelCaps {...form} />
+        <ReachPreview draft={draft} />
       </div>
       <aside class="editor-side" aria-label="What this comes to">
         <SharePreview draft={draft} plans={seen.value?.plans ?? null} error={seen.error} />

@@ -64,3 +64,11 @@ test("what is not known is no number", () => {
   expect(rows()[0]?.slice(1, 4)).toEqual(["0", "limit not known", "not known"]);
   expect(text(root)).not.toMatch(/NaN|null|undefined/);
 });
+
+test("by the guarantee each key has what it is promised", () => {
+  draw(dimension({ mode: "guarantee", strictAt: null, kept: 33, keptUntil: "2026-09-21T15:00:00.000Z", perKey: [key("ann", { promised: 33 }), key("eve", { allocation: "*", fairShare: null, deficit: null })] }));
+  const place = [...root.querySelectorAll("thead th")].findIndex((head) => text(head).startsWith("Promised"));
+  expect(rows().map((row) => row[place])).toEqual(["33", "–"]);
+  draw(dimension({}));
+  expect(text(root)).not.toContain("Promised");
+});

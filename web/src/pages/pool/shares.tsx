@@ -42,6 +42,7 @@ export function Allocations({ pool, usage, dimension: d, hues }: CountedProps) {
     { id: "used", title: "Used", right: true, compare: byAmount((row) => row.consumed), cell: (row) => <Amount of={row.consumed} unit={d.unit} as="figure" /> },
     { id: "share", title: "Fair share", right: true, compare: byAmount((row) => row.fairShare), cell: (row) => <Share of={row} d={d} hue={hues.get(row.apiKeyId) ?? -1} /> },
     { id: "deficit", title: "Left or borrowed", right: true, compare: byAmount((row) => row.deficit), cell: (row) => <Deficit of={row.deficit} d={d} /> },
+    ...(d.kept === undefined ? [] : [promisedColumn(d)]),
     { id: "held", title: "In flight", right: true, compare: byAmount((row) => row.held), cell: (row) => <Amount of={row.held} unit={d.unit} as="figure" /> },
     // Of points only the provider tells, and not by the minute.
     ...(d.unit === "percent" ? [] : [rateColumn(d.unit)]),
@@ -103,6 +104,12 @@ function Deficit({ of, d: { unit, limit } }: { of: Value | null; d: UsedDimensio
     </span>
   );
 }
+
+/** What each can still use whatever the others do. */
+const promisedColumn = ({ unit }: UsedDimension): Column<Row> => ({
+  id: "promised", title: "Promised", right: true, compare: byAmount((row) => row.promised ?? null),
+  cell: (row) => (row.promised === undefined ? <span class="faint">–</span> : <Amount of={row.promised} unit={unit} as="figure" />),
+});
 
 const rateColumn = (unit: Unit): Column<Row> => ({
   id: "rate", title: "Per minute", right: true, compare: byAmount((row) => row.burnRate.perSecond),

@@ -21,6 +21,7 @@ const names: Record<Exclude<Segment["kind"], "key"> | Mark["kind"], string> = {
   others: "Keys without a share of their own",
   unattributed: "Used by no key",
   held: "Requests under way",
+  kept: "Kept for keys that have not had their pace",
   unallocated: "Nobody's share",
   threshold: "Shares count from here on",
   limit: "The limit",
@@ -96,6 +97,11 @@ function Marks({ d }: { d: UsedDimension }) {
       {compare(d.heldTotal, 0) > 0 && (
         <li>
           <Glyph of="held" /> {amount(d.heldTotal, d.unit)} under way
+        </li>
+      )}
+      {d.kept !== undefined && (
+        <li>
+          <Glyph of="kept" /> {amount(d.kept, d.unit)} kept for keys <span class="faint">until <When at={d.keptUntil ?? null} as="at" /></span>
         </li>
       )}
     </ul>

@@ -7,7 +7,7 @@ const meanings = {
   limit: "the limit",
 } as const;
 
-export type GlyphName = keyof typeof meanings | "unattributed" | "held" | "unallocated";
+export type GlyphName = keyof typeof meanings | "unattributed" | "held" | "unallocated" | "kept";
 
 /** A small picture of a part of a bar. */
 export function Glyph({ of }: { of: GlyphName }) {

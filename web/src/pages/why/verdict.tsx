@@ -8,6 +8,7 @@ import { useSession } from "../../state/session";
 import { exactAmount } from "../../words/amount";
 import { keyName } from "../../words/keys";
 import { answered } from "../../words/reply";
+import { detailLong } from "../../words/rule";
 import { degradedReason, endsByItself, reasonLong } from "../../words/terms";
 import { units } from "../../words/units";
 
@@ -45,7 +46,7 @@ export function Verdict({ of: e }: { of: Explanation }) {
         <h2>{headline(e)}</h2>
         <Tag tone={said.tone}>{said.text}</Tag>
       </div>
-      <p>{reasonLong(reply.reason, reply.binding)}</p>
+      <p>{detailLong(e) || reasonLong(reply.reason, reply.binding)}</p>
       {blocks && <Ending of={e} />}
       <Others of={e} />
       {reply.degraded?.map((d) => <p key={d}>{`The answer may be off: ${degradedReason(d)}.`}</p>)}
