@@ -150,3 +150,46 @@ func TestSoftAndBurstLeaveNoHeadroom(t *testing.T) {
 		}
 	}
 }
+
+// TestAnUnknownLimitIsNotJudged by the rule either.
+func TestAnUnknownLimitIsNotJudged(t *testing.T) {
+	p, c := duo(quota.Tokens, 0, plans.Hard)
+	c.on(0, func(x *bookConn) {
+		x.total[quota.Tokens][quota.FiveHour] = windows.Counter{Index: fiveHours, Curr: 140_000}
+	})
+	if v := judgedBy(p, c, quota.Tokens, 1_000, rapidNow); v.Reason != OK || v.Detail != "" {
+		t.Errorf("of a limit that nobody knows: %v %s", v.Reason, v.Detail)
+	}
+}
+
+// TestAPartEndsWithItsWindow, though the reading, which says nothing of a reset, goes on.
+func TestAPartEndsWithItsWindow(t *testing.T) {
+	p, c := duo(quota.Percent, 100e6, plans.Hard)
+	for _, k := range []struct {
+		until  int64
+		detail string
+	}{{rapidNow + 1, "ok"}, {rapidNow, "guaranteed"}} {
+		for i, part := range []quota.Amount{60e6, 0, 0} {
+			c.books[i].conns[0].readings[quota.FiveHour] = Reading{Current: Level{Used: 60e6, Until: rapidNow + 30_000, Observed: rapidNow}, Part: part, PartUntil: k.until}
+			c.books[i].conns[1].readings[quota.FiveHour] = Reading{Current: Level{Until: rapidNow + 10_000_000, ResetAt: rapidNow + 10_000_000, Observed: rapidNow}}
+		}
+		if v := judgedBy(p, c, quota.Percent, 20e6, rapidNow); v.Reason != OK || v.Detail != k.detail { // 10,000 of 18,000 s are left: 55.5e6 are promised
+			t.Errorf("a part until %d ms: %v %s, want %s", k.until-rapidNow, v.Reason, v.Detail, k.detail)
+		}
+	}
+}
+
+// TestAboveItsShareASoftKeyComesLast: at it, it does not.
+func TestAboveItsShareASoftKeyComesLast(t *testing.T) {
+	now := (fiveHours+1)*quota.FiveHour.Millis() - 1 // nothing is kept any more
+	for used, last := range map[quota.Amount]bool{50: false, 51: true} {
+		p, c := duo(quota.Tokens, 50, plans.Soft)
+		c.on(0, func(x *bookConn) {
+			x.total[quota.Tokens][quota.FiveHour] = windows.Counter{Index: fiveHours, Curr: used}
+		})
+		c.books[0].conns[0].key[quota.Tokens][quota.FiveHour] = windows.Counter{Index: fiveHours, Curr: used}
+		if v := judgedBy(p, c, quota.Tokens, 1, now); v.Reason != OK || v.Deprioritize != last {
+			t.Errorf("with %d of 50 used: %v, deprioritized %v", used, v.Reason, v.Deprioritize)
+		}
+	}
+}
