@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"os"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -24,6 +25,9 @@ func TestAClosedTerminalIsAnEnd(t *testing.T) {
 			t.Errorf("it ended with %q, want %q", got, want)
 		}
 	}
+	began := make(chan os.Signal, 1) // the tests may have begun with nohup, too
+	signal.Notify(began, syscall.SIGHUP)
+	signal.Stop(began)
 	ends("hangup", syscall.SIGHUP)
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)
