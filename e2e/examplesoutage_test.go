@@ -58,7 +58,9 @@ func TestExamplesWhoseEngineDies(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			p := up(t, dir)
+			natsAddr, httpAddr := brokertest.FreeAddr(t), brokertest.FreeAddr(t)
+			p := upAt(t, dir, natsAddr, httpAddr)
+			p.awaitReady()
 			p.account(e.name, e.name)
 			c := layCable(t, e.address(p), "c-"+e.name+"-used", false)
 			r := e.begin(t, e.through(c), "c-"+e.name)
@@ -66,7 +68,7 @@ func TestExamplesWhoseEngineDies(t *testing.T) {
 			p.kill()
 			close(c.mended)
 			r.stderr.await(deadline(t), t, e.retries)
-			upAt(t, dir, strings.TrimPrefix(p.nats, "nats://"), strings.TrimPrefix(p.http, "http://"))
+			upAt(t, dir, natsAddr, httpAddr)
 			r.mustEnd()
 			// The second call may come while it does not answer yet.
 			got := strings.Replace(r.stdout.String(), "-again: allow (fail-open)", "-again: allow (ok)", 1)

@@ -183,7 +183,7 @@ func (w *atWork) waits() {
 	w.t.Helper()
 	w.narrow("p", 1, "a")
 	first := toRoute("alice", "p", "first")
-	first["leaseMs"] = 500
+	first["leaseMs"] = 2000
 	w.route(first)
 	if r := w.route(toRoute("alice", "p", "second")); r.Decision != "allow" {
 		w.t.Errorf("after the lease: %+v", r)

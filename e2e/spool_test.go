@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/quotashare/quotashare/internal/brokertest"
 )
 
 // callers send events of their own over HTTP until they are told to stop, each again
@@ -102,8 +104,8 @@ func (c *callers) end() int64 {
 // and begins again without it. Each event that was answered for counts once.
 func TestEventsOutlastTheLog(t *testing.T) {
 	logDir, frontDir := t.TempDir(), t.TempDir()
-	log := start(t, "ingest", "--data-dir", logDir, "--nats-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0")
-	addr := strings.TrimPrefix(log.nats, "nats://")
+	addr := brokertest.FreeAddr(t)
+	log := start(t, "ingest", "--data-dir", logDir, "--nats-addr", addr, "--http-addr", "127.0.0.1:0")
 	front := func() *process {
 		return startWith(t, []string{"QUOTA_STORE_DRIVER=nats", "QUOTA_STORE_NATS_URL=" + log.nats},
 			"ingest", "--data-dir", frontDir, "--http-addr", "127.0.0.1:0")
