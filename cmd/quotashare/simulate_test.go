@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/quotashare/quotashare/internal/program"
 	"github.com/quotashare/quotashare/lab"
+	"github.com/quotashare/quotashare/lab/chart"
 	"github.com/quotashare/quotashare/quota"
 )
 
@@ -197,6 +199,43 @@ func TestPicturesAreWellFormed(t *testing.T) {
 	}
 	if _, svg := found[1].picture(); !bytes.Contains(svg, []byte(">7 more<")) {
 		t.Errorf("14 keys are not 7 and 7 more")
+	}
+}
+
+// A line is of the keys that it names, in millionths of the limit.
+func TestLinesAreOfTheirKeys(t *testing.T) {
+	r := lab.Result{Keys: make([]lab.Share, 3), Points: []lab.Point{
+		{At: 0, Used: []quota.Amount{0, 0, 0}}, {At: 60_000, Used: []quota.Amount{lab.Whole / 2, lab.Whole / 4, 199}},
+	}}
+	for _, test := range []struct {
+		from, to int
+		want     int64
+	}{{0, 1, 500_000}, {1, 2, 250_000}, {2, 3, 1}, {0, 3, 750_001}} {
+		want := chart.Line{Name: "x", Points: []chart.Point{{}, {X: 60_000, Y: test.want}}}
+		if diff := cmp.Diff(want, someKeys("x", &r, test.from, test.to)); diff != "" {
+			t.Errorf("keys %d to %d (-want +got):\n%s", test.from, test.to, diff)
+		}
+	}
+}
+
+// Another seed draws other pools; the gaps of many are there by size.
+func TestPoolsAreOfTheSeed(t *testing.T) {
+	one, other := experiment{seed: 1, pools: 3}, experiment{seed: 2, pools: 3}
+	if !cmp.Equal(one.drawn(), one.drawn()) || cmp.Equal(one.drawn()[0], other.drawn()[0]) {
+		t.Error("the same seed draws other pools, or another seed the same")
+	}
+	x := experiment{seed: 1, pools: 6, kinds: []lab.Kind{lab.Anchored}, rules: []lab.Rule{lab.FirstCome()}}
+	found, err := x.run(t.Context(), func(int, int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := found[0].Rows[0]
+	mean := quota.Ratio(0)
+	for _, gap := range r.Gaps {
+		mean += gap / 6
+	}
+	if len(r.Gaps) != 6 || !slices.IsSorted(r.Gaps) || r.Gaps[0] == r.Gaps[5] || max(mean-r.Gap, r.Gap-mean) > 6 {
+		t.Errorf("gaps are %v, their mean is %v", r.Gaps, r.Gap)
 	}
 }
 
