@@ -7,7 +7,8 @@ import { Field } from "../../parts/field";
 import { FilterSelect } from "../../parts/filters";
 import { compare, grouped } from "../../words/decimal";
 import { keyName } from "../../words/keys";
-import { modeMeaning, modeName, policyMeaning, ruleMeaning, ruleName } from "../../words/terms";
+import { ruleSentences } from "../../words/rule";
+import { modeMeaning, modeName, policyMeaning, ruleName } from "../../words/terms";
 import { Limits } from "./limits";
 import { TriedSettings } from "./settings";
 
@@ -67,7 +68,7 @@ function Sharing({ tried, problem, onChange }: { tried: Tried; problem: string; 
   return (
     <>
       <FilterSelect label="How it shares" value={tried.rule} options={sharings} onChange={(rule) => onChange({ ...tried, rule: rule as Rule })} />
-      <p class="soft">{`${capital(ruleMeaning(tried.rule))}.`}</p>
+      <p class="soft">{ruleSentences(tried.rule)}</p>
       {tried.rule === "guarantee" && (
         <Field label="Reserve" hint="In percent of what is kept free for others: 0 to 400." problem={problem}>
           {(control) => <input {...control} class="input number-input" inputMode="numeric" value={tried.reserve} onInput={(event) => onChange({ ...tried, reserve: event.currentTarget.value })} />}
