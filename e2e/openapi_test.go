@@ -265,6 +265,7 @@ func (a *asker) audit() {
 	const whatIf = "/api/quota/whatif"
 	a.ask(200, "POST", whatIf, `{"withoutPools":["a/b c"],"plans":[{"connectionId":"kimi-2","dimensions":null}],"from":{"seq":1}}`)
 	a.ask(200, "POST", whatIf, `{"settings":{"saturationThreshold":0.9}}`)
+	a.ask(200, "POST", whatIf, `{"rules":[{"poolId":"old","rule":"guarantee","reserve":50}],"from":{"seq":1}}`)
 	a.ask(400, "POST", whatIf, `{"withoutPools":[],"until":1}`)
 }
 
