@@ -18,7 +18,10 @@ import (
 func TestTimeAlone(t *testing.T) {
 	for name, by := range map[string]time.Duration{"a true clock": 0, "a fast clock": 5 * time.Minute, "a slow clock": -5 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
-			r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", apart(by))
+			r := start(t, startLog(t, t.TempDir()), t.TempDir()+"/state", func(e *Engine) {
+				apart(by)(e)
+				unhurried(e)
+			})
 			r.lanes(1, "a")
 			second, third := routed("2"), routed("3")
 			second.LeaseMs, third.MaxWaitMs = 60_000, 500
