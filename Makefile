@@ -98,6 +98,10 @@ fuzz: ## run every fuzz target for FUZZTIME (20s) each
 bench: ## run every Go benchmark
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
 
+.PHONY: mutants
+mutants: ## get the rule guarantee wrong in every way that is known, and see a test fail for each (minutes)
+	$(GO) test -tags mutants -run '^(TestTraps|TestComparisons)$$' -count=1 -timeout 30m ./fairshare/guarantee
+
 .PHONY: release-data
 release-data: ## make what this version leaves behind, which later ones must read (see e2e/testdata/releases)
 	$(GO) test -tags makerelease -run '^TestMakeRelease$$' -count=1 ./e2e
