@@ -14,7 +14,7 @@ func (w *world) pool(id string) *plans.Pool {
 	p := &plans.Pool{ID: id, Name: "pool", Provider: pick(d, []string{"acme", "acme", "kimi"}), Reserve: 100}
 	if w.paced || d.chance(40) {
 		p.Rule = plans.Guarantee
-		p.Reserve = pick(d, []int64{0, 50, 100, 100, 200, 400, d.between(0, 400)})
+		p.Reserve = pick(d, []int64{0, 0, 10, 50, 100, 100, 200, 400, d.between(0, 400)})
 	}
 	p.Mode = []plans.Mode{plans.Enforce, plans.Observe, plans.Off}[d.kind(75, 17, 8)]
 	for _, c := range w.connectionsOf(id) {
@@ -48,6 +48,11 @@ func (w *world) pacedPool(p *plans.Pool) {
 			a.Policy = plans.Hard
 		}
 		p.Allocations = append(p.Allocations, a)
+	}
+	if w.dice.chance(10) {
+		for i := range p.Allocations {
+			p.Allocations[i].Weight = 0
+		}
 	}
 	for i := range p.Connections {
 		p.Connections[i].MaxConcurrent = 0
@@ -108,7 +113,7 @@ func (w *world) limit(u quota.Unit) quota.Amount {
 	return dollars(w.dice.between(1, 20)) + 1
 }
 
-// plan draws dimensions.
+// plan draws dimensions; in paced runs half of them have one in percent.
 func (w *world) plan() (list []plans.Dimension) {
 	for _, u := range some(w.dice, []quota.Unit{quota.Requests, quota.Tokens, quota.USD, quota.Percent}, w.dice.kind(4, 46, 35, 15)) {
 		d := plans.Dimension{Unit: u, Window: w.window(), Limit: w.limit(u)}
@@ -116,6 +121,9 @@ func (w *world) plan() (list []plans.Dimension) {
 			d.Limit = 0
 		}
 		list = append(list, d)
+	}
+	if w.paced && w.dice.chance(30) {
+		list = []plans.Dimension{{Unit: quota.Percent, Window: w.window(), Limit: points(w.dice.between(20, 60))}}
 	}
 	return list
 }

@@ -32,7 +32,8 @@ func newWorld(o Options) *world {
 	}
 	w := &world{Options: o, dice: newDice(o.Seed), now: start, report: &Report{}, names: newNames(), told: make(map[string]quota.Amount)}
 	w.exact = w.dice.chance(20)
-	w.paced = !w.exact && w.dice.chance(30)
+	w.paced = !w.exact && w.dice.chance(45)
+	w.silent = pick(w.dice, []string{"", "c1", "c1:"})
 	w.log = &log{w: w}
 	w.check = newChecker(w)
 	return w

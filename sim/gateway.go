@@ -299,7 +299,7 @@ func (c *call) settle() {
 	if e.Given&given(quota.Requests) == 0 {
 		e.Cost[quota.Requests] = 0
 	}
-	if e.Given != 0 && d.chance(30) {
+	if e.Given != 0 && d.chance(70) {
 		e.Given |= given(quota.Percent)
 	} else {
 		e.Cost[quota.Percent] = 0

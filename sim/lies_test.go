@@ -46,7 +46,7 @@ func TestLiesAreNoticed(t *testing.T) {
 
 // liars are the seeds of the worlds that are lied to: what is said of an hour, or of a
 // connection, matters in some of them.
-var liars = []uint64{3, 4, 5, 6}
+var liars = []uint64{3, 4, 5, 6, 7, 8}
 
 // noticed lets the worlds run, one of which must end with a failure.
 func noticed(t *testing.T, run func(seed uint64) error) {

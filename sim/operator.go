@@ -115,7 +115,9 @@ func (w *world) tell() {
 		}
 		e.Readings = append(e.Readings, r)
 	}
-	w.publish(w.draft(e), 3, nil)
+	if !w.paced || e.ConnectionID != w.silent {
+		w.publish(w.draft(e), 3, nil)
+	}
 	w.daemon(d.between(0, 240_000), w.tell)
 }
 
@@ -125,6 +127,6 @@ func (w *world) goOn(r *events.Reading, connection string) {
 	width := r.Window.Millis()
 	r.Scope, r.ResetAt = "", w.now+width-(w.now+777_000)%width
 	cycle := fmt.Sprint(connection, " ", r.Window, " ", r.ResetAt)
-	w.told[cycle] = min(w.told[cycle]+points(w.dice.between(0, 6)), points(98))
+	w.told[cycle] = min(w.told[cycle]+points(w.dice.between(0, 9)), points(98))
 	r.UsedPercent = w.told[cycle]
 }

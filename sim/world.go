@@ -32,6 +32,7 @@ type world struct {
 	report   *Report
 	names    names
 	told     map[string]quota.Amount // by providers of paced runs, of each cycle
+	silent   string                  // a connection of them whose provider says nothing
 	trail    []line                  // the newest, in a ring
 	err      error
 }
