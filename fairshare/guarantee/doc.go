@@ -44,5 +44,8 @@
 // alone: need_j = max(0, ℓ_j − c_j) when not within, and E = H = 0. So does an asker
 // without an allocation, who has no level.
 //
+// Each term is derived where it is worked out, in sums.go. Most questions need none of
+// them: what all used together settles them already, see Settle.
+//
 // It is pure and stores nothing. All is in integers, rounded down, with 128 bits between.
 package guarantee
