@@ -172,7 +172,7 @@ func TestAPromiseAskedAgain(t *testing.T) {
 		q, c := drawCensus(r)
 		f.Gather(q, c, rapidNow)
 		a := f.Decide(rapidNow)
-		if !a.Reason.Blocks() || a.Reason != FairShare && n%10 > 0 {
+		if !a.Reason.Blocks() || a.Reason != FairShare && n%3 > 0 {
 			continue
 		}
 		blocked++
