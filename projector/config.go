@@ -102,11 +102,12 @@ func (s *State) putPool(doc *plans.Pool, from origin) *pool {
 	for i, a := range doc.Allocations {
 		if a.APIKeyID == quota.AllOthers {
 			p.others = i
+			p.keys = append(p.keys, 0)
 			continue
 		}
 		r := s.names.intern(a.APIKeyID)
 		p.alloc[r] = i
-		p.listed = append(p.listed, r)
+		p.listed, p.keys = append(p.listed, r), append(p.keys, r)
 	}
 	s.pools[doc.ID] = p
 	at, _ := s.findPool(doc.ID)

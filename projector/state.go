@@ -101,7 +101,8 @@ type pool struct {
 	at       int32 // place in poolAt
 	conns    []ref // in pool order
 	alloc    map[ref]int
-	listed   []ref // keys with an allocation of their own
+	listed   []ref // keys with an allocation of their own, in a draft without those never seen
+	keys     []ref // by allocation; 0 = quota.AllOthers, or in a draft a key never seen
 	others   int   // allocation of quota.AllOthers; -1 = none
 	places   bool  // a connection of it takes so many at a time
 	lane     *lane // nil in a draft

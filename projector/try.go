@@ -255,12 +255,14 @@ func (s *State) draft(doc *plans.Pool, planOf func(connectionID, provider string
 		p.conns = append(p.conns, s.conns.find(c.ConnectionID))
 	}
 	for i, a := range doc.Allocations {
+		var r ref
 		if a.APIKeyID == quota.AllOthers {
 			p.others = i
-		} else if r := s.names.find(a.APIKeyID); r != 0 {
+		} else if r = s.names.find(a.APIKeyID); r != 0 {
 			p.alloc[r] = i
 			p.listed = append(p.listed, r)
 		}
+		p.keys = append(p.keys, r)
 	}
 	p.resolve(planOf)
 	return p

@@ -389,11 +389,7 @@ func (r *reader) As(allocation int) fairshare.Counters {
 	x.reader = reader{s: r.s, p: p, without: r.without, locals: r.locals, request: r.request, ttl: r.ttl, asker: p.doc.Allocations[allocation].APIKeyID}
 	switch {
 	case allocation != p.others:
-		at := allocation
-		if p.others >= 0 && at > p.others {
-			at--
-		}
-		x.key = p.listed[at]
+		x.key = p.keys[allocation]
 	case r.others != nil:
 		x.others = r.others
 	default:
