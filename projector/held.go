@@ -70,6 +70,9 @@ func (r *reader) groupOf(c *onConn, conn ref, whose fairshare.Whose) *group {
 // do, whosever they are; when they are more than the asked ones in all, as they may
 // be when the asker has a cap that is small for others, at the asked ones.
 func (r *reader) excess(c *onConn, conn ref, u quota.Unit, most quota.Amount, whose fairshare.Whose) (total heldSum) {
+	if !r.s.holds.anyAbove(c, u, most) {
+		return total
+	}
 	g := r.groupOf(c, conn, whose)
 	if g == nil {
 		return total

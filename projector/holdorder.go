@@ -115,6 +115,12 @@ func (h *holds) above(c *onConn, u quota.Unit, most quota.Amount, fn func(x *hol
 	return h.upTo(c.largest[u], int(u), -int64(most)-1, 0, fn)
 }
 
+// anyAbove reports whether there is one.
+func (h *holds) anyAbove(c *onConn, u quota.Unit, most quota.Amount) bool {
+	q := c.largest[u]
+	return len(q) > 0 && h.at(q[0]).amounts[u] > most
+}
+
 // upTo calls fn for every hold whose rank is at most that. They are at the top, so
 // it looks at no more than twice as many as there are, and one.
 func (h *holds) upTo(q []uint32, order int, rank int64, i int, fn func(x *hold) bool) bool {
