@@ -173,7 +173,7 @@ func TestWhatWasWantedIsCountedOnce(t *testing.T) {
 		want quota.Amount // on the side before and on the other
 	}{
 		{"without an id", func(l *memory) { blockedRow(l, 5, 60, ""); blockedRow(l, 6, 60, "") }, 120_000},
-		{"with the same id", func(l *memory) { blockedRow(l, 5, 60, "r"); blockedRow(l, 6, 60, "r").Count = 9 }, 60_000},
+		{"with the same id", func(l *memory) { blockedRow(l, 5, 60, "r").Count = 9; blockedRow(l, 6, 60, "r") }, 60_000},
 		{"with other ids", func(l *memory) { blockedRow(l, 5, 60, "r"); blockedRow(l, 6, 60, "s") }, 120_000},
 		{"more than there was", func(l *memory) { blockedRow(l, 5, 60, "").Count = 30 }, 400_000},
 		{"without an estimate", func(l *memory) { blockedRow(l, 5, 0, "") }, 0},
