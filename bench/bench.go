@@ -40,6 +40,7 @@ type measure struct {
 
 var measures = []measure{
 	{"pure", pure},
+	{"ruled", ruled},
 	{"decide-1", decideWith(1)},
 	{"decide-64", decideWith(64)},
 	{"decide-256", decideWith(256)},

@@ -117,6 +117,12 @@ var wantRows = slices.Concat(decideRows, reserveRows(1), reserveRows(64), reserv
 var decideRows = []string{
 	"pure decision, 2 dimensions ns",
 	"pure decision, 2 dimensions allocations",
+	"rule guarantee, 2 dimensions, 10 keys ns",
+	"rule guarantee, 2 dimensions, 10 keys allocations",
+	"rule guarantee, 2 dimensions, 10 keys, a question beside threshold ns",
+	"rule guarantee, 2 dimensions, 100 keys ns",
+	"rule guarantee, 2 dimensions, 100 keys allocations",
+	"rule guarantee, 2 dimensions, 100 keys, a question beside threshold ns",
 	"decide, 1 in flight requests/s",
 	"decide, 64 in flight requests/s",
 	"decide, 256 in flight requests/s",
