@@ -27,7 +27,7 @@ export function ReachPreview({ draft }: { draft: Draft }) {
   const ready = body.provider !== undefined && body.connections.some((c) => c.connectionId) && (body.allocations ?? []).some((a) => a.apiKeyId);
   const { value, error, busy } = useTrial(ready ? JSON.stringify(body) : null, () => api.pools.reach(body));
   return (
-    <section class={`card panel${busy ? " trying" : ""}`} aria-label="What each key could use">
+    <section class={`card panel reach${busy ? " trying" : ""}`} aria-label="What each key could use">
       <div>
         <h2>What each key could use</h2>
         <p class="soft">
