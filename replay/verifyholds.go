@@ -67,8 +67,8 @@ func (a *auditor) waited(ended uint64) {
 //
 // The fold alone can judge
 //   - when waits ended with the message: who waited has taken places before or after;
-//   - behind a hold that took the place of another one, or whose wait began or ended:
-//     what does not count any more, the view still counts;
+//   - behind a hold that took the place of another one, of its own message too, or whose
+//     wait began or ended: what does not count any more, the view still counts;
 //   - a choice behind another choice: that one has paid for its turn.
 type secondOpinion struct {
 	list  []opinion
@@ -95,6 +95,7 @@ func (o *secondOpinion) judge(a *auditor, m *events.Message) {
 	_, now := s.At()
 	now = max(now, m.Time)
 	alone, chosen := false, false
+	named := map[[2]string]bool{} // keys and requests so far
 	for i, it := range events.Decode(m, nil) {
 		if it.Err != nil || it.Event.Kind != events.Hold {
 			continue
@@ -107,7 +108,9 @@ func (o *secondOpinion) judge(a *auditor, m *events.Message) {
 			x.alone = x.alone || chosen
 			chosen = chosen || x.reply.Allow
 		}
-		alone = alone || s.HoldOpen(e.APIKeyID, e.RequestID) || s.Waits(e.APIKeyID, e.RequestID)
+		request := [2]string{e.APIKeyID, e.RequestID}
+		alone = alone || named[request] || s.HoldOpen(e.APIKeyID, e.RequestID) || s.Waits(e.APIKeyID, e.RequestID)
+		named[request] = true
 		if x.reply.Allow {
 			x.counted = s.Hold(besides(e, &x.reply, now), now)
 			o.local = append(o.local, x.id)

@@ -61,6 +61,7 @@ func TestHoldsOfOneMessageSeeEachOther(t *testing.T) {
 		{"the last place, and two that wait", 5, "", []string{routed("10", 900_000), routed("11", 900_000), routed("12", 900_000)}, HoldCounts{Verdicts: 1, Agreed: 1, Waiting: 2}},
 		{"who does not wait", 6, "", []string{routed("13", 0)}, HoldCounts{Verdicts: 1, Agreed: 1}},
 		{"behind those whose turn came with the time", 300_010, "", []string{routed("14", 0), routed("15", 0), routed("16", 0)}, HoldCounts{Verdicts: 5, Alone: 5, Waited: 2}},
+		{"one that is refused ends another of its message", 900_000, "", []string{held("17", "17", 300), held("18", "18", 300), held("19", "17", 900), held("20", "20", 600)}, HoldCounts{Verdicts: 4, Agreed: 3, Alone: 1}},
 	} {
 		before, _ := audit(t, l, nil)
 		if c.free != "" {
