@@ -23,8 +23,8 @@ import (
 func (r *running) listed(q httpapi.DecisionQuery) (list []questions.Record) {
 	r.t.Helper()
 	q.Limit = max(q.Limit, 1)
-	for ctx := r.within(); ; {
-		page, next, err := r.Decisions(ctx, &q)
+	for {
+		page, next, err := r.Decisions(r.within(), &q)
 		r.must(err)
 		if len(page) > q.Limit {
 			r.t.Errorf("a page of %d rows, want at most %d", len(page), q.Limit)
