@@ -61,3 +61,18 @@ func TestAllThatThereIs(t *testing.T) {
 		t.Errorf("%d ms, want %d", got, want)
 	}
 }
+
+// TestABriefAskerHasItsHolds: with what it holds it is over its share, by what all used
+// together already.
+func TestABriefAskerHasItsHolds(t *testing.T) {
+	q, c := crowded(plans.Guarantee, 10, 1, 1, crowdDims[0])
+	h := Hold{Allocation: q.Allocation, End: benchNow + 1}
+	h.Amounts[quota.Tokens] = q.Pool.Dimensions[0].Shares[q.Allocation]
+	c.all = append(c.all, h)
+	q.Brief = true
+	var f Facts
+	f.Gather(q, c, benchNow)
+	if v := f.Judge(benchNow); v.Detail != "borrowed" || f.peers.known {
+		t.Errorf("%v %s, looked at the keys: %v", v.Reason, v.Detail, f.peers.known)
+	}
+}
