@@ -38,15 +38,17 @@ const hour = 3_600_000;
 const believed = 115_000;
 
 /**
- * Usage of now, or, when the hour is about to end, of the first moment of the next. What was used in the hour before
- * counts less by the second, and tests compare whole sums: so they stay whole for two minutes at least.
+ * Requests of now, or, when the hour is about to end, of the first moment of the next. What was used in the hour before
+ * counts less by the second, and tests compare whole sums: so they stay whole for two minutes at least. Other usage
+ * keeps its place among the readings of its provider.
  */
 function dated(document: unknown): unknown {
   if (Array.isArray(document)) return document.map(dated);
   const now = Date.now();
   const next = now - (now % hour) + hour;
-  const usage = typeof document === "object" && document !== null && "cost" in document && !("time" in document) && !("type" in document);
-  return usage && next - now < believed ? { ...document, time: next } : document;
+  if (next - now > believed || typeof document !== "object" || document === null || "time" in document || "type" in document) return document;
+  const cost = "cost" in document ? document.cost : undefined;
+  return typeof cost === "object" && cost !== null && "requests" in cost ? { ...document, time: next } : document;
 }
 
 export class Engine {
