@@ -6,7 +6,9 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,6 +78,31 @@ func TestFairnessPageIsOfTheProgram(t *testing.T) {
 		t.Fatal("the page has fewer than two tables of the program: is it still about them?")
 	}
 	hold(t, page, strings.Join(parts, printedBy))
+}
+
+// What the page says of a key that works alone among ten, after three tenths of a window, is
+// so in both kinds of window: to a tenth of a percent of the limit.
+func TestPaceOnTheFairnessPage(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repo(t), "docs", "FAIRNESS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := lab.Lone(10)
+	for rule, said := range map[lab.Rule]string{
+		lab.Guarantee(100): "has %s %% of the limit then", lab.Guarantee(50): "`reserve: 50` makes that %s %%",
+	} {
+		for _, kind := range []lab.Kind{lab.Sliding, lab.Anchored} {
+			r, err := lab.Run(s, kind, rule, rand.New(rand.NewPCG(1, 2)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := slices.IndexFunc(r.Points, func(p lab.Point) bool { return p.At == s.Window.Millis()*3/10 })
+			want := fmt.Sprintf(said, fixed(int64(r.Points[at].Used[0])*100, int64(lab.Whole), 1))
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s, %v: the page does not say %q", rule.Name, kind, want)
+			}
+		}
+	}
 }
 
 // pictures holds those of the page to what was drawn.

@@ -41,7 +41,7 @@ func kindWords(k lab.Kind) string {
 
 // sayKind prints the blocks of the kind of the first.
 func sayKind(w io.Writer, found []compared) error {
-	rows := [][]string{{"SCENARIO", "RULE", "SERVED", "GAP", "JAIN", "WAIT, % OF W", "BROKEN", "OVER"}}
+	rows := [][]string{{"SCENARIO", "RULE", "SERVED", "GAP", "JAIN", "WAIT, % OF W", "IN VAIN", "BROKEN", "OVER"}}
 	for i := range found {
 		b := &found[i]
 		if b.Kind != found[0].Kind {
@@ -62,7 +62,7 @@ func sayKind(w io.Writer, found []compared) error {
 func cells(b *compared, r *ruled) []string {
 	return []string{
 		r.Rule.Name, points(r.Served), points(r.Gap), fixed(int64(r.Jain), int64(quota.RatioOne), 3),
-		fixed(r.WaitMs*100, b.Window.Millis(), 0), brokenOf(&r.Figures), count(int64(r.Over)),
+		fixed(r.WaitMs*100, b.Window.Millis(), 0), count(int64(r.GaveUp)), brokenOf(&r.Figures), count(int64(r.Over)),
 	}
 }
 

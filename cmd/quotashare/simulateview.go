@@ -36,6 +36,7 @@ type ruleView struct {
 	Gap         json.Number  `json:"gap"`
 	Jain        json.Number  `json:"jain"`
 	WorstWaitMs int64        `json:"worstWaitMs"`
+	InVain      int          `json:"waitsInVain"`
 	Claims      int          `json:"promisesClaimed"`
 	Broken      int          `json:"promisesBroken"`
 	Over        int          `json:"overAdmissions"`
@@ -73,7 +74,7 @@ func viewOfRule(r *ruled) ruleView {
 	v := ruleView{
 		Name: r.Rule.Name, Rule: ruleName(r.Rule), Runs: r.Runs,
 		Served: part(r.Served), Missed: part(r.Missed), Excess: part(r.Excess), Gap: part(r.Gap), Jain: part(r.Jain),
-		WorstWaitMs: r.WaitMs, Claims: r.Claims, Broken: r.Broken, Over: r.Over, Questions: r.Questions, Refused: r.Refused,
+		WorstWaitMs: r.WaitMs, InVain: r.GaveUp, Claims: r.Claims, Broken: r.Broken, Over: r.Over, Questions: r.Questions, Refused: r.Refused,
 	}
 	switch at := part(r.Rule.Threshold); v.Rule {
 	case plans.Guarantee.String():
