@@ -75,7 +75,7 @@ var Boundaries = []Boundary{
 		"projector/pebblestore", "projector/jetsource", "snapshots", "snapshots/lease", "snapshots/objects", "snapshots/snapdir", "snapshots/projected", "snapshots/retention", "natsapi", "httpapi", "ingest", "config",
 	), "the service puts the parts together and is known by programs alone"},
 	{"bench", words(
-		"quota", "wire", "windows", "events", "plans", "fairshare", "questions", "projector", "projector/memstore",
+		"quota", "wire", "windows", "events", "plans", "fairshare", "fairshare/guarantee", "questions", "projector", "projector/memstore",
 		"projector/pebblestore", "projector/jetsource", "snapshots/snapdir", "snapshots/projected", "replay", "replay/livelog", "httpapi", "ingest", "ingest/intake", "ingest/natsusers", "ingest/natsusers/login", "decider", "client", "gateway",
 	), "it measures what a program is put together from, and only programs know it"},
 	{"lab/chart", nil, "a picture knows curves, and not what they are of"},
