@@ -13,14 +13,16 @@ type hour struct {
 	t0 int64
 }
 
-// thatHour is moved back as far as it takes to be past.
+// thatHour is the last one that is past, of those that stand alike in every window: the
+// chart forgets after a year and more.
 func thatHour() int64 {
 	t0 := int64(1_789_999_200_000)
-	for t0+3_600_000 > time.Now().UnixMilli() {
-		t0 -= commonCycle
-	}
-	return t0
+	ago := time.Now().UnixMilli() - t0 - 3_600_000
+	return t0 + (ago - mod(ago, commonCycle))
 }
+
+// mod is what is left of n below 0 too.
+func mod(n, by int64) int64 { return (n%by + by) % by }
 
 func (h hour) requests(key string, n int, from int64) {
 	h.t.Helper()
