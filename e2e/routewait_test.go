@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -143,20 +144,7 @@ func TestWaitersOfAKilledDeciderEnd(t *testing.T) {
 	o.route(toRoute("carol", "q", "holds d"))
 	dies.at(lastSeq(t, front.nats))
 
-	var gone sync.WaitGroup
-	var last uint64 // of who waits
-	for i, key := range []string{"alice", "alice", "bob", "bob"} {
-		q := toRoute(key, "p", fmt.Sprint("w-", i))
-		q["maxWaitMs"], q["leaseMs"] = 5000, 5000
-		gone.Go(func() {
-			if resp, err := http.Post(dies.http+apiPath("route"), "application/json", strings.NewReader(text(t, q))); err == nil {
-				resp.Body.Close()
-			}
-		})
-		last = awaitHolds(t, js, 3+i, dies, stays)
-	}
-	dies.kill()
-	gone.Wait()
+	last := killedWithWaiters(t, js, dies, stays)
 	// Only now, that all wait, the lease of the holder becomes one that ends before their
 	// waits do. That of the one who is let in then ends after them.
 	renewed, err := js.Publish(deadline(t), "quota.hold", []byte(
@@ -184,18 +172,10 @@ func TestWaitersOfAKilledDeciderEnd(t *testing.T) {
 		t.Errorf("who waits for another pool is answered %+v", r)
 	}
 
-	for what, within := range map[string][2]time.Time{
-		"the lease":     {lease, began.Add(5 * time.Second)},
-		"the last wait": {began.Add(5 * time.Second), lease.Add(patience)},
-	} {
-		said := false
-		for _, at := range dues(t, js, lastSeq(t, front.nats)) {
-			said = said || !at.Before(within[0]) && at.Before(within[1])
-		}
-		if !said {
-			t.Errorf("nobody says that %s is over, from %v to %v", what, within[0], within[1])
-		}
-	}
+	ends := began.Add(5 * time.Second)
+	list := dues(t, js, lastSeq(t, front.nats))
+	saidWithin(t, "the lease", list, lease, ends)
+	saidWithin(t, "the last wait", list, ends, lease.Add(patience))
 	for outcome, want := range map[string]int{"waited": 5, "granted": 2, "timed-out": 3, "left": 0, "expired": 2} {
 		if n := outcomes(outcome); n != want {
 			t.Errorf("%d %s, want %d", n, outcome, want)
@@ -204,13 +184,48 @@ func TestWaitersOfAKilledDeciderEnd(t *testing.T) {
 	if n := v.metric(t, "quotashare_holds_open"); n != 1 {
 		t.Errorf("%d are held, want the one of the other pool", n)
 	}
-	next := toRoute("bob", "p", "next")
-	next["explain"] = true
-	r := o.route(next)
-	if r.said() != "allow ok" || r.ConnectionID != "c" || r.Backlog != nil || r.InFlight == nil || *r.InFlight != 0 {
-		t.Errorf("the next one is answered %+v", r)
-	}
+	o.passesAtOnce("bob", "p", "c")
 	if n := outcomes("waited"); n != 5 {
 		t.Errorf("%d waited, and the next one had no need to", n)
+	}
+}
+
+// killedWithWaiters has four callers of two keys wait at the decider that dies, and kills
+// it; last is where the last of them is in the log.
+func killedWithWaiters(t *testing.T, js jetstream.JetStream, dies, stays *process) (last uint64) {
+	t.Helper()
+	var gone sync.WaitGroup
+	for i, key := range []string{"alice", "alice", "bob", "bob"} {
+		q := toRoute(key, "p", fmt.Sprint("w-", i))
+		q["maxWaitMs"], q["leaseMs"] = 5000, 5000
+		gone.Go(func() {
+			if resp, err := http.Post(dies.http+apiPath("route"), "application/json", strings.NewReader(text(t, q))); err == nil {
+				resp.Body.Close()
+			}
+		})
+		last = awaitHolds(t, js, 3+i, dies, stays)
+	}
+	dies.kill()
+	gone.Wait()
+	return last
+}
+
+// saidWithin looks for a message, from one instant on and before another, that something
+// is over.
+func saidWithin(t *testing.T, what string, list []time.Time, from, until time.Time) {
+	t.Helper()
+	if !slices.ContainsFunc(list, func(at time.Time) bool { return !at.Before(from) && at.Before(until) }) {
+		t.Errorf("nobody says that %s is over, from %v to %v", what, from, until)
+	}
+}
+
+// passesAtOnce has a key call in a pool of which nothing is in flight, and nobody waits.
+func (o operator) passesAtOnce(key, pool, conn string) {
+	o.t.Helper()
+	next := toRoute(key, pool, "next")
+	next["explain"] = true
+	r := o.route(next)
+	if r.said() != "allow ok" || r.ConnectionID != conn || r.Backlog != nil || r.InFlight == nil || *r.InFlight != 0 {
+		o.t.Errorf("the next one is answered %+v", r)
 	}
 }
