@@ -58,7 +58,7 @@
 // bucket ends must have come to what it was promised when it was refused, up to sixteen
 // times the size of the request, or else nobody who was served since has more for its
 // weight, up to as much. Rules without a promise are held against that of reserve 100,
-// which they never made.
+// which they never made; the rule guarantee against that of its own, with reserve 0 none.
 //
 // An admission after which the effective total is above the limit is an over-admission.
 package lab

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/quotashare/quotashare/fairshare/guarantee"
+	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/quota"
 )
 
@@ -34,7 +35,7 @@ type claim struct {
 
 func newReferee(r *run) referee {
 	f := referee{run: r, reserve: r.rule.Reserve, keys: make([]watched, len(r.lines)), waits: make([]int64, len(r.lines))}
-	if f.reserve == 0 {
+	if r.rule.Rule != plans.Guarantee {
 		f.reserve = 100
 	}
 	return f

@@ -97,3 +97,14 @@ func TestTheRefereeKnowsThePromiseOfASlidingWindow(t *testing.T) {
 		t.Error("more than the share is no claim")
 	}
 }
+
+// Reserve 0 keeps nothing back and promises nothing, so nothing of it is broken; the rules
+// without a promise are held against that of 100.
+func TestTheRefereeOfNoReserve(t *testing.T) {
+	for rule, want := range map[Rule]int{Guarantee(0): 0, Guarantee(100): 1, FirstCome(): 1} {
+		r := newRun(two(2, []Request{{0, 1}}, []Request{{0, 1}}), Anchored, rule, nil)
+		if r.referee.refused(0, onePercent); r.referee.figures.Claims != want || r.referee.figures.Broken != want {
+			t.Errorf("%s: %d claims, %d broken, want %d", rule.Name, r.referee.figures.Claims, r.referee.figures.Broken, want)
+		}
+	}
+}

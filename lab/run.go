@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 
@@ -14,6 +15,12 @@ const points = 200
 // Run lets the scenario run under the rule. The source of chance says only when keys ask
 // again. An error is one of the scenario and names the field.
 func Run(s *Scenario, kind Kind, rule Rule, r *rand.Rand) (*Result, error) {
+	return RunContext(context.Background(), s, kind, rule, r)
+}
+
+// RunContext is Run for who may give it up: many keys that are always hungry take minutes.
+// Then the error is that of the context.
+func RunContext(ctx context.Context, s *Scenario, kind Kind, rule Rule, r *rand.Rand) (*Result, error) {
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("scenario %q: %w", s.Name, err)
 	}
@@ -22,6 +29,9 @@ func Run(s *Scenario, kind Kind, rule Rule, r *rand.Rand) (*Result, error) {
 		key, at := run.nextToAsk()
 		if at >= run.end {
 			break
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
 		run.goTo(at)
 		run.turn(key)

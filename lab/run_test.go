@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"context"
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -159,5 +161,15 @@ func TestFaultsOfAScenario(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), `scenario "two": `+want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
+	}
+}
+
+// TestARunIsGivenUp: whoever asked for it may leave.
+func TestARunIsGivenUp(t *testing.T) {
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	_, err := RunContext(gone, Lone(2), Sliding, FirstCome(), rand.New(rand.NewPCG(1, 2)))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("for somebody who is gone: %v", err)
 	}
 }

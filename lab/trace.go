@@ -17,10 +17,12 @@ type Row struct {
 	Key    string
 }
 
-// What bounds a trace: the tokens of one row, and its rows.
+// What bounds a trace: the tokens of one row, its rows, and the keys that they are of: what
+// a question costs grows with their number, and so does how many there are.
 const (
 	MostTokens = 1_000_000_000_000
 	MostRows   = 10_000_000
+	MostKeys   = 1_000
 )
 
 // Trace makes a scenario of rows, in any order. They are stretched over so many windows,
@@ -65,6 +67,9 @@ func (s *Scenario) deal(rows []Row, total uint64) error {
 	for _, row := range rows {
 		i, ok := place[row.Key]
 		if !ok {
+			if len(s.Keys) == MostKeys {
+				return fmt.Errorf("rows: are of more than %d keys: leave some out", MostKeys)
+			}
 			i = len(s.Keys)
 			place[row.Key] = i
 			s.Keys = append(s.Keys, Key{Name: row.Key})

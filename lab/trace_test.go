@@ -2,6 +2,7 @@ package lab
 
 import (
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -57,10 +58,26 @@ func TestFaultsOfATrace(t *testing.T) {
 		"windows: is 0":          func() (*Scenario, error) { return Trace("t", rows, quota.Hourly, 0, 100) },
 		"window: is none":        func() (*Scenario, error) { return Trace("t", rows, quota.Rate, 1, 100) },
 		"rows: one has 0 tokens": func() (*Scenario, error) { return Trace("t", []Row{{0, 0, "a"}}, quota.Hourly, 1, 100) },
+		"rows: are of more than": func() (*Scenario, error) { return Trace("t", ofKeys(MostKeys+1), quota.Hourly, 1, 100) },
 		"rows: one is at -1":     func() (*Scenario, error) { return Trace("t", []Row{{-1, 1, "a"}}, quota.Hourly, 1, 100) },
 	} {
 		if _, err := call(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
+}
+
+func TestTraceOfTheMostKeys(t *testing.T) {
+	got, err := Trace("t", ofKeys(MostKeys), quota.Hourly, 1, 100)
+	if err != nil || len(got.Keys) != MostKeys {
+		t.Error(got, err)
+	}
+}
+
+// ofKeys is a row of each of so many keys.
+func ofKeys(n int) (rows []Row) {
+	for i := range n {
+		rows = append(rows, Row{Tokens: 1, Key: strconv.Itoa(i)})
+	}
+	return rows
 }

@@ -87,7 +87,7 @@ var (
 // Most of what a run may be asked for: beyond that it takes hours, or a mistyped number.
 const (
 	mostPools = 10_000
-	mostKeys  = 1_000
+	mostKeys  = lab.MostKeys
 )
 
 // mostReserve is the highest that a pool may have.
@@ -124,6 +124,9 @@ func (c *simulateCmd) Validate() error {
 func (c *simulateCmd) run(ctx context.Context, p program.Process) error {
 	x := experiment{seed: c.Seed, rules: c.rules(), kinds: c.kinds()}
 	if err := c.scenarios(ctx, &x, p); err != nil {
+		return err
+	}
+	if err := c.makeDir(); err != nil {
 		return err
 	}
 	bar := runsBar{w: p.Stderr, shown: program.Terminal(p.Stderr)}
@@ -218,13 +221,21 @@ func loneAmong(keys int) *lab.Scenario {
 	return s
 }
 
+// makeDir makes the directory for pictures, before a run of minutes that would end without.
+func (c *simulateCmd) makeDir() error {
+	if c.SVG == "" {
+		return nil
+	}
+	if err := os.MkdirAll(c.SVG, 0o755); err != nil {
+		return fmt.Errorf("--svg: %w", err)
+	}
+	return nil
+}
+
 // draw draws a picture of each scenario, and returns the names of the files.
 func (c *simulateCmd) draw(found []compared) (files []string, err error) {
 	if c.SVG == "" {
 		return nil, nil
-	}
-	if err := os.MkdirAll(c.SVG, 0o755); err != nil {
-		return nil, fmt.Errorf("--svg: %w", err)
 	}
 	for i := range found {
 		name, svg := found[i].picture()

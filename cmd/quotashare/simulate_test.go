@@ -297,3 +297,18 @@ func TestBarOfRuns(t *testing.T) {
 		t.Errorf("not on a terminal it draws %q", &out)
 	}
 }
+
+// A run of minutes does not end without its pictures: whether there is a place for them is
+// asked before.
+func TestThePlaceOfPicturesIsAskedBefore(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	c := simulateCmd{Pools: 1, SVG: file, Scenario: []string{random}, Reserve: []int64{100}}
+	if err := c.run(gone, program.Process{Stdout: io.Discard, Stderr: io.Discard}); err == nil || !strings.HasPrefix(err.Error(), "--svg: ") {
+		t.Errorf("a run that ends at once: %v", err)
+	}
+}

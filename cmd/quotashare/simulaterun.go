@@ -63,7 +63,7 @@ func (x *experiment) run(ctx context.Context, done func(n, all int)) ([]compared
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := x.do(&tasks[i], blocks[tasks[i].block].Kind); err != nil {
+			if err := x.do(ctx, &tasks[i], blocks[tasks[i].block].Kind); err != nil {
 				return err
 			}
 			mu.Lock()
@@ -115,8 +115,8 @@ func (x *experiment) drawn() (all []*lab.Scenario) {
 
 // do lets one run run. Chance is that of the seed and the pool: the order in which runs are
 // done changes nothing.
-func (x *experiment) do(t *task, kind lab.Kind) (err error) {
-	t.result, err = lab.Run(t.scenario, kind, x.rules[t.rule], rand.New(rand.NewPCG(^x.seed, t.chance)))
+func (x *experiment) do(ctx context.Context, t *task, kind lab.Kind) (err error) {
+	t.result, err = lab.RunContext(ctx, t.scenario, kind, x.rules[t.rule], rand.New(rand.NewPCG(^x.seed, t.chance)))
 	return err
 }
 

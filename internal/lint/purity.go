@@ -53,6 +53,7 @@ var Exceptions = []Exception{
 	{"replay", "snapshots/snapdir", "an open snapshot is a reader that is handed in, as the log and the store are"},
 	{"replay", "snapshots/projected", "it puts that reader's records into that store"},
 	{"replay", "context", "who asked may give it up; what waits and can be given up is the Source, which is handed in"},
+	{"lab", "context", "who asked for a run may give it up"},
 	{"lab", "math/rand/v2", "the source of chance is an argument, so that a seed gives the same run everywhere"},
 	{"replay/step.go", "golang.org/x/sync/errgroup", "decoding runs beside the fold; messages are folded one by one in their order, so the state does not depend on who is faster"},
 }
