@@ -47,7 +47,7 @@ func (r *rig) must(err error) {
 }
 
 func (r *rig) within() context.Context {
-	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	r.t.Cleanup(cancel)
 	return ctx
 }

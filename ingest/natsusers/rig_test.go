@@ -38,12 +38,12 @@ func (b *broker) refused(nc *nats.Conn, fn func()) string {
 	b.t.Helper()
 	b.Complaints()
 	fn()
-	must(b.t, nc.FlushTimeout(10*time.Second))
+	must(b.t, nc.FlushTimeout(time.Minute))
 	return strings.Join(b.Complaints(), "\n")
 }
 
 func within(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

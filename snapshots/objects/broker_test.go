@@ -62,7 +62,7 @@ func newBench(t *testing.T, url string) *bench {
 }
 
 func (b *bench) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	b.t.Cleanup(cancel)
 	return ctx
 }
