@@ -90,11 +90,14 @@ func (f *Facts) appendNumbers(dst []byte, a *Answer) []byte {
 	case CapAbsolute, ModelCap:
 		have, held, of, whose = n.againstC, n.heldCap, n.cap, " used, your cap"
 	}
-	dst = append(have.Append(dst, l.unit), " of "...)
-	dst = append(of.Append(dst, l.unit), ' ')
-	dst = append(append(dst, l.unit.String()...), " per "...)
-	dst = append(dst, periods[l.window]...)
-	dst = append(dst, whose...)
+	outside := a.Reason == FairShare && !n.shared // only guarantee keeps something from those
+	if outside {
+		dst, held = l.appendName(append(dst, "it has no share of the "...)), 0
+	} else {
+		dst = append(have.Append(dst, l.unit), " of "...)
+		dst = l.appendName(append(of.Append(dst, l.unit), ' '))
+		dst = append(dst, whose...)
+	}
 	if held > 0 {
 		dst = held.Append(append(dst, ", "...), l.unit)
 		dst = append(dst, " of it held by requests in flight"...)
@@ -106,11 +109,17 @@ func (f *Facts) appendNumbers(dst []byte, a *Answer) []byte {
 	default:
 		dst = append(dst, "; the pool is in strict mode"...)
 	}
-	if n.estimate > 0 && have < of {
+	if n.estimate > 0 && (outside || have < of) {
 		dst = append(dst, ", and this request needs "...)
 		dst = n.estimate.Append(dst, l.unit)
 	}
 	return dst
+}
+
+// appendName appends "requests per 5 hours".
+func (l *line) appendName(dst []byte) []byte {
+	dst = append(append(dst, l.unit.String()...), " per "...)
+	return append(dst, periods[l.window]...)
 }
 
 // appendKept appends for whom capacity is kept, and how much.

@@ -57,7 +57,12 @@ func (a asker) Reading(conn int, w quota.Window) (r Reading) {
 	return r
 }
 
-func (a asker) As(int) Counters { return a }
+func (a asker) As(i int) Counters {
+	if a.key = a.doc.Allocations[i].APIKeyID; a.key == quota.AllOthers {
+		a.key = "" // as somebody without one of its own
+	}
+	return a
+}
 
 func (a asker) Scoped(conn int, w quota.Window, dst []Level) []Level {
 	for _, s := range a.saws {
@@ -77,6 +82,7 @@ func (a asker) Holds(dst []Hold) []Hold {
 		hold := h.hold
 		hold.Key = h.key == a.key || a.together() && !a.listed(h.key)
 		hold.Model = h.key == a.key && h.model == a.model
+		hold.Allocation = a.allocationOf(h.key)
 		dst = append(dst, hold)
 	}
 	return dst
@@ -91,6 +97,7 @@ func (s *story) ask(cmd, line string) string {
 	now, key, conn := s.clock(words[0]), words[1], words[3]
 	r := plans.Resolve(s.doc, func(c string) plans.Plan { return plans.Plan{Dimensions: s.plans[c]} })
 	q := ask(r, key, AnyConnection)
+	q.Explain = cmd == "explain"
 	for i := range s.doc.Connections {
 		if s.doc.Connections[i].ConnectionID == conn {
 			q.Connection = i
@@ -137,6 +144,9 @@ func (s *story) answer(f *Facts, a *Answer, now int64) string {
 		out = "allow"
 	}
 	out += ": " + a.Reason.String()
+	if a.Detail != "" {
+		out += ", " + a.Detail
+	}
 	if a.WouldBlock() {
 		out += " (would block)"
 	}
@@ -181,6 +191,12 @@ func (s *story) explain(f *Facts, a *Answer, now int64) string {
 		show("remaining", d.Remaining, d.HasRemaining)
 		show("total", d.ConsumedTotal, true)
 		show("total held", d.HeldTotal, d.HeldTotal > 0)
+		show("promised", d.Promised, d.HasPromise)
+		show("kept", d.Kept, d.HasPromise)
+		show("headroom", d.Headroom, d.HasPromise)
+		for _, k := range d.KeptFor {
+			show("for "+k.APIKeyID, k.Amount, true)
+		}
 		if d.Borrowing {
 			out.WriteString(", borrowing")
 		}

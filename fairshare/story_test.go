@@ -3,6 +3,7 @@ package fairshare
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -64,7 +65,7 @@ type heldBy struct {
 func (s *story) line(d *datadriven.TestData, line string) string {
 	switch d.Cmd {
 	case "pool":
-		if s.doc == nil || strings.HasPrefix(line, "the pool") {
+		if s.doc == nil || strings.HasPrefix(line, "the pool is") {
 			*s = story{t: s.t, doc: &plans.Pool{Name: "team", Provider: "codex"}, plans: map[string][]plans.Dimension{}}
 		}
 		s.pool(line)
@@ -91,6 +92,9 @@ func (s *story) pool(line string) {
 	p := s.doc
 	if m := say(line, "the pool is in mode <mode>"); m != nil {
 		p.Mode = map[string]plans.Mode{"enforce": plans.Enforce, "observe": plans.Observe, "off": plans.Off}[m[0]]
+	} else if m := say(line, "the pool keeps promises, with a reserve of <reserve> percent"); m != nil {
+		p.Rule = plans.Guarantee
+		p.Reserve, _ = strconv.ParseInt(m[0], 10, 64)
 	} else if m := say(line, "connection <conn> has no plan"); m != nil {
 		p.Connections = append(p.Connections, plans.Connection{ConnectionID: m[0]})
 	} else if m := say(line, "connection <conn> may use <amount> <unit> per <window>"); m != nil {
@@ -203,6 +207,17 @@ func (s *story) listed(key string) bool {
 		}
 	}
 	return false
+}
+
+// allocationOf is by which allocation the key is judged, -1 = by none.
+func (s *story) allocationOf(key string) int {
+	of := func(id string) int {
+		return slices.IndexFunc(s.doc.Allocations, func(a plans.Allocation) bool { return a.APIKeyID == id })
+	}
+	if own := of(key); own >= 0 {
+		return own
+	}
+	return of(quota.AllOthers)
 }
 
 // count is the counter of what the uses that are meant add up to.
