@@ -76,7 +76,7 @@ func (r *Reacher) most(pool *plans.Resolved, b blank, elapsed int64) quota.Amoun
 		b.used = used
 		q := Question{
 			Pool: pool, Allocation: b.who, Connection: b.serving(), Threshold: r.Threshold,
-			SoftFactor: quota.RatioOne, NoRetry: true,
+			SoftFactor: quota.RatioOne, NoRetry: true, Brief: true,
 		}
 		q.Estimate[b.Unit] = 1
 		now := b.began() + elapsed

@@ -71,6 +71,7 @@ type api struct {
 	publishing room
 	logins     room
 	streams    streams
+	reaching   chan struct{} // holds one while somebody's reach is worked out
 	feed       *feed
 	mux        *http.ServeMux
 	pages      http.Handler
@@ -104,7 +105,7 @@ func New(c Config) (http.Handler, error) {
 		feed:     f,
 		document: document, async: async, engine: c.Engine, publisher: c.Publisher, guard: newGuard(&c), log: c.Log, metrics: m,
 		mux: http.NewServeMux(), pages: c.Pages, spoolDir: c.SpoolDir,
-		streams: streams{most: maxStreams}, documents: room{most: maxRoom, body: maxBody}, publishing: room{most: maxRoom, body: maxBody}, logins: room{most: loginRoom, body: maxLogin},
+		streams: streams{most: maxStreams}, documents: room{most: maxRoom, body: maxBody}, publishing: room{most: maxRoom, body: maxBody}, logins: room{most: loginRoom, body: maxLogin}, reaching: make(chan struct{}, 1),
 		streamIdle: streamIdle, atOnce: answerAtOnce, tryAgain: tryAgain, stateWait: stateWait,
 	}
 	a.routes(a.table(promhttp.HandlerFor(c.Registry, promhttp.HandlerOpts{
