@@ -160,6 +160,7 @@ func document(fields []given, more func(*wire.Writer)) []byte {
 type reply struct {
 	Decision     string   `json:"decision"`
 	Reason       string   `json:"reason"`
+	Detail       string   `json:"detail"`
 	Deprioritize bool     `json:"deprioritize"`
 	Message      string   `json:"message"`
 	RetryAfterMs *int64   `json:"retryAfterMs"`
@@ -185,8 +186,17 @@ func (d *decideCmd) say(w io.Writer, answer []byte) error {
 	return nil
 }
 
+// answered is an answer in a few words; of a block by the rule guarantee it says
+// what the reason leaves open.
+func answered(decision, reason, detail string) string {
+	if decision != "block" {
+		detail = ""
+	}
+	return fmt.Sprintf("%s (%s%s)", decision, reason, after(", ", detail))
+}
+
 func (r *reply) say(w io.Writer) {
-	fmt.Fprintf(w, "%s (%s), as of event %d\n", r.Decision, r.Reason, r.AsOf.Seq)
+	fmt.Fprintf(w, "%s, as of event %d\n", answered(r.Decision, r.Reason, r.Detail), r.AsOf.Seq)
 	switch r.Reason {
 	case "no-pool":
 		fmt.Fprintln(w, "  no pool has this connection, so nothing limits it")

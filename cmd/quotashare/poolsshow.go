@@ -33,10 +33,10 @@ type usage struct {
 		PerKey             []keyUse
 	}
 	Keys []struct {
-		APIKeyID, Decision, Reason string
-		Deprioritize               bool
-		RetryAt                    *string
-		WouldBlock                 bool
+		APIKeyID, Decision, Reason, Detail string
+		Deprioritize                       bool
+		RetryAt                            *string
+		WouldBlock                         bool
 	}
 	UnlistedKeys int
 	Signals      []signal
@@ -87,7 +87,7 @@ func (s *poolsShowCmd) run(ctx context.Context, p program.Process) error {
 }
 
 func sayPool(w io.Writer, p *pool, u *usage) error {
-	fmt.Fprintf(w, "%s, pool %s of %s, mode %s\n", configfile.Show(p.Name), configfile.Show(p.ID), configfile.Show(p.Provider), p.Mode)
+	fmt.Fprintf(w, "%s, pool %s of %s, mode %s%s\n", configfile.Show(p.Name), configfile.Show(p.ID), configfile.Show(p.Provider), p.Mode, ruleText(p))
 	fmt.Fprintf(w, "revision %d, %s%s%s\n", p.Revision, p.UpdatedAt, after(" by ", oneLine(p.Actor)), after(": ", oneLine(p.Reason)))
 	for _, warn := range p.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", warn)
@@ -101,6 +101,14 @@ func sayPool(w io.Writer, p *pool, u *usage) error {
 		}
 	}
 	return saySignals(w, p, u)
+}
+
+// ruleText names how a pool shares, where it is not as pools do by default.
+func ruleText(p *pool) string {
+	if p.Rule != plans.Guarantee {
+		return ""
+	}
+	return fmt.Sprintf(", rule %s, reserve %d", p.Rule, p.Reserve)
 }
 
 // modeText says what a dimension's mode means for its keys.
@@ -137,7 +145,7 @@ func sayKeys(w io.Writer, p *pool, u *usage) error {
 		if a, listed := allocations[k.APIKeyID]; listed {
 			row = []string{row[0], a.Weight.String(), a.Policy.String(), caps(&a)}
 		}
-		now := fmt.Sprintf("%s (%s)", k.Decision, k.Reason)
+		now := answered(k.Decision, k.Reason, k.Detail)
 		if k.Deprioritize {
 			now += ", behind others"
 		}
