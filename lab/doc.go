@@ -56,8 +56,8 @@
 // c + x ≤ min(share, share × ρ × left / (100 × W)), c what it used in the period. In a
 // cycle it must be let pass at once. In a sliding window a key that asks on until the
 // bucket ends must have come to what it was promised when it was refused, up to sixteen
-// times the size of the request, or else nobody who was served since has more for its
-// weight, up to as much. Rules without a promise are held against that of reserve 100,
+// times the size of the request and what came free after it had asked last, or else nobody
+// who was served since has more for its weight, up to as much. Rules without a promise are held against that of reserve 100,
 // which they never made; the rule guarantee against that of its own, with reserve 0 none.
 //
 // An admission after which the effective total is above the limit is an over-admission.

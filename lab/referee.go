@@ -31,6 +31,7 @@ type claim struct {
 	since int          // the number of the question that opened it
 	want  quota.Amount // in this bucket, by its end
 	size  quota.Amount // the largest that was refused
+	last  int64        // when the key was refused last
 }
 
 func newReferee(r *run) referee {
@@ -69,7 +70,7 @@ func (f *referee) refused(key int, size quota.Amount) {
 	if !w.waiting && f.run.inPeriod(key)+size <= f.share(key) {
 		w.waiting, w.since = true, f.run.now
 	}
-	w.claim.size = max(w.claim.size, size)
+	w.claim.size, w.claim.last = max(w.claim.size, size), f.run.now
 	promise, ok := f.claims(key, size)
 	switch {
 	case !ok:
@@ -78,7 +79,7 @@ func (f *referee) refused(key int, size quota.Amount) {
 		f.figures.Broken++
 	case !w.claim.open:
 		f.figures.Claims++
-		w.claim = claim{open: true, since: f.figures.Questions, want: promise, size: size}
+		w.claim = claim{open: true, since: f.figures.Questions, want: promise, size: size, last: f.run.now}
 	}
 }
 
@@ -126,10 +127,12 @@ func (f *referee) periodEnds() {
 }
 
 // broken reports whether a key that asks still did not get what it was promised in this
-// bucket, and another that was served since has more for its weight.
+// bucket, and another that was served since has more for its weight. What came free after
+// the key had asked last it would have got: at most the whole limit in a window's time.
 func (f *referee) broken(j int) bool {
 	c := &f.keys[j].claim
-	has := f.run.inPeriod(j) + guarantee.Gap*c.size
+	free := quota.Amount((f.run.now - c.last) * int64(Whole) / f.run.width)
+	has := f.run.inPeriod(j) + guarantee.Gap*c.size + free
 	if !c.open || !f.asks(j) || has >= c.want {
 		return false
 	}

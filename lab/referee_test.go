@@ -83,6 +83,8 @@ func TestTheRefereeKnowsThePromiseOfASlidingWindow(t *testing.T) {
 		r := game(Sliding)
 		r.referee.refused(0, onePercent)
 		c.moves(r)
+		r.now = r.begin + r.width - 1
+		r.referee.refused(0, onePercent) // it asks on
 		if got := r.endWindow(); got != c.want {
 			t.Errorf("%s: %d broken, want %d", c.about, got, c.want)
 		}
@@ -92,6 +94,20 @@ func TestTheRefereeKnowsThePromiseOfASlidingWindow(t *testing.T) {
 	r.referee.refused(0, onePercent)
 	if r.endWindow() != 0 {
 		t.Error("the other was served before")
+	}
+	r = game(Sliding)
+	r.referee.refused(0, onePercent)
+	r.serve(1, 60*onePercent)
+	r.now = r.begin + r.width - 1 - r.width/100*34
+	if r.referee.refused(0, onePercent); r.endWindow() != 0 {
+		t.Error("34 points came free after it had asked last")
+	}
+	r = game(Sliding)
+	r.referee.refused(0, onePercent)
+	r.serve(1, 60*onePercent)
+	r.now = r.begin + r.width - 1 - r.width/100*33
+	if r.referee.refused(0, onePercent); r.endWindow() != 1 {
+		t.Error("33 points are not enough")
 	}
 	if r.referee.refused(0, 51*onePercent); r.referee.figures.Claims != 1 {
 		t.Error("more than the share is no claim")
