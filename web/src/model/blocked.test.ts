@@ -66,6 +66,12 @@ test("keys are told together that are blocked for the same, with the minute when
   expect(told(stop("ann", null), stop("dan", "2026-09-21T14:00:02.000Z", "capacity"), stop("bob", "2026-09-21T14:00:59.000Z"), stop("eve", null))).toEqual([["dan", false], ["bob", false], ["ann,eve", false]]);
 });
 
+test("keys are not told together of which another thing is said by the rule guarantee", () => {
+  const stop = (id: string, detail: "reserved" | "yield"): KeyVerdict => key(id, { decision: "block", reason: "fair-share", detail });
+  const keys = [stop("ann", "reserved"), stop("bob", "yield"), stop("eve", "reserved")];
+  expect(grouped(blockedNow([{ pool, usage: { dimensions: [], keys } as unknown as Usage }], [])).map((g) => g.keys)).toEqual([["ann", "eve"], ["bob"]]);
+});
+
 test("where one account has nothing left and the pool has some, it is that which is named", () => {
   const dim = (consumedTotal: number): UsedDimension => ({ unit: "percent", window: "5h", limit: 200, consumedTotal, heldTotal: 0 }) as UsedDimension;
   const signals = [{ connectionId: "cl-1", window: "5h", signal: "fresh", usedPercent: "132.5" }, { connectionId: "cl-2", window: "5h", signal: "fresh", usedPercent: 33 }] as Signal[];

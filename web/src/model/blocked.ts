@@ -112,7 +112,7 @@ const minuteOf = (time: string | null): string | undefined => time?.slice(0, "20
 export function grouped(rows: readonly BlockedKey[]): BlockedGroup[] {
   const groups = new Map<string, BlockedGroup & { keys: string[]; spread: boolean }>();
   for (const { pool, verdict, binding, accounts } of rows) {
-    const id = JSON.stringify([pool.id, verdict.decision, verdict.reason, binding, verdict.retryAt === null]);
+    const id = JSON.stringify([pool.id, verdict.decision, verdict.reason, verdict.detail, binding, verdict.retryAt === null]);
     const known = groups.get(id) ?? { id, pool, keys: [], verdict, binding, accounts, spread: false };
     known.keys.push(verdict.apiKeyId);
     known.spread ||= minuteOf(known.verdict.retryAt) !== minuteOf(verdict.retryAt);

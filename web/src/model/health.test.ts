@@ -23,6 +23,9 @@ test.each<[string, Pool["mode"], Usage | null, string, string]>([
   ["one is full and it observes", "observe", usage([full]), "bad", "Used up"],
 ])("when %s", (_, mode, of, tone, text) => expect(health(pool(mode), of)).toMatchObject({ tone, text }));
 
+test("a pool that guarantees speaks of what it promises, not of shares", () =>
+  expect(health({ ...pool("enforce"), rule: "guarantee" }, usage([dim({ mode: "guarantee" })]))).toMatchObject({ tone: "good", text: "Room is kept" }));
+
 test("the tightest is nearest to its limit, and unknown is not near", () => {
   const [first, second] = [dim({}), dim({})];
   expect(tightest(usage([first, second]))).toBe(first);

@@ -57,6 +57,9 @@ function enforced(pool: Pool, usage: Usage): Health {
   if (usage.dimensions.some((d) => d.mode === "strict")) {
     return { tone: "warn", text: "Shares count", means: `The pool is busy, so ${heldToShares(pool)}.` };
   }
+  if (pool.rule === "guarantee") {
+    return { tone: "good", text: "Room is kept", means: "What keys are promised is kept for them; the rest anybody may use." };
+  }
   return { tone: "good", text: "Room for all", means: "There is room, so keys may use more than their share." };
 }
 

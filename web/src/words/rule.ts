@@ -1,6 +1,6 @@
 /** The two ways of sharing, and what answers say by the second of them. */
 import type { Explanation } from "../api/answers";
-import type { Rule } from "../api/types";
+import type { Binding, Rule } from "../api/types";
 import { dimensionName } from "./terms";
 
 const sentences: Record<Rule, string> = {
@@ -33,6 +33,11 @@ const long: Record<Detail, (what: string) => string> = {
   reserved: (what) => `What is left of ${what} is kept for keys that have used less for their weight.`,
   yield: (what) => `There is next to no room left of ${what}, and keys that have used less for their weight go first.`,
 };
+
+/** One sentence on a block by the rule guarantee; "" where it does not say why. */
+export function detailBlocks({ detail }: { readonly detail?: "reserved" | "yield" }, binding: Binding | undefined): string {
+  return detail === undefined ? "" : long[detail](binding ? dimensionName(binding) : "what the pool may use");
+}
 
 /** One sentence on how an answer of the rule guarantee came about; "" of one by the other rule, and where something else decided. */
 export function detailLong({ reply: { detail, reason, binding }, rules }: Explanation): string {

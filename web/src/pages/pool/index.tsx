@@ -139,7 +139,7 @@ function Counted(props: CountedProps) {
     <>
       <div class="card pool-bar">
         <DimensionUse dimension={d} hues={hues} at={instant(usage.asOf.time)} />
-        <Legend />
+        <Legend rule={props.pool.rule} />
       </div>
       <Allocations {...props} />
       <BurnRate {...props} key={`burn ${idOf(d)}`} />

@@ -52,9 +52,9 @@ const rows = (): string[][] => [...root.querySelectorAll("tbody tr")].map((row) 
 test("each key has its figures", () => {
   draw(dimension({}));
   expect(rows()).toEqual([
-    ["annweight 60", "66.2", "50132.5 % of it used", "borrows 16.2", "2", "12", "soft", "$20.00 per day", "Blocked: over its fair share"],
-    ["everyone elseweight 40", "14", "5028 % of it used", "36 left", "0", "no data", "hard", "none", "not known"],
-    ["evecounts as everyone else", "14", "with everyone else", "–", "0", "no data", "hard", "none", "not known"],
+    ["annweight 60", "66.2", "50132.5 % of it used", "borrows 16.2", "Blocked: over its fair share", "2", "12", "soft", "$20.00 per day"],
+    ["everyone elseweight 40", "14", "5028 % of it used", "36 left", "not known", "0", "no data", "hard", "none"],
+    ["evecounts as everyone else", "14", "with everyone else", "–", "not known", "0", "no data", "hard", "none"],
   ]);
   expect(text(root)).toContain("2 more keys without a share");
 });

@@ -43,12 +43,12 @@ export function Allocations({ pool, usage, dimension: d, hues }: CountedProps) {
     { id: "share", title: "Fair share", right: true, compare: byAmount((row) => row.fairShare), cell: (row) => <Share of={row} d={d} hue={hues.get(row.apiKeyId) ?? -1} /> },
     { id: "deficit", title: "Left or borrowed", right: true, compare: byAmount((row) => row.deficit), cell: (row) => <Deficit of={row.deficit} d={d} /> },
     ...(d.kept === undefined ? [] : [promisedColumn(d)]),
+    { id: "now", title: "Now", cell: (row) => <span class={`${said(row)?.tone ?? "quiet"}-text`}>{said(row)?.text ?? "not known"}</span> },
     { id: "held", title: "In flight", right: true, compare: byAmount((row) => row.held), cell: (row) => <Amount of={row.held} unit={d.unit} as="figure" /> },
     // Of points only the provider tells, and not by the minute.
     ...(d.unit === "percent" ? [] : [rateColumn(d.unit)]),
     { id: "policy", title: "Policy", cell: (row) => (row.rule ? <span title={policyMeaning(row.rule.policy)}>{row.rule.policy}</span> : "none") },
     { id: "cap", title: "Cap", cell: (row) => capWords(pool, row.rule?.apiKeyId ?? row.apiKeyId).join("; ") || "none" },
-    { id: "now", title: "Now", cell: (row) => <span class={`${said(row)?.tone ?? "quiet"}-text`}>{said(row)?.text ?? "not known"}</span> },
   ];
   return (
     <Section title="Allocations" lead={`Who has which share of ${dimensionName(d)}, and how much of it. All figures are ${unitTitle(d.unit)}.`}>

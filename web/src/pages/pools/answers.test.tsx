@@ -91,6 +91,12 @@ test("all is not well, and each answer says so by itself", () => {
   expect(rows(2)).toEqual(["ann132 % of its share66 of 50, requests per hour, in Team", "bob28 % of its share14 of 50, requests per hour, in Team"]);
 });
 
+test("a block by the rule guarantee is told by what it says, not by shares", () => {
+  draw();
+  tell([verdict("ann", { decision: "block", reason: "fair-share", detail: "yield" })], [use("ann", 66, true)], [], { mode: "guarantee" });
+  expect(rows(0)[0]).toContain("keys that have used less for their weight go first.");
+});
+
 test("who borrows while there is room is fair, and who is blocked below its share is not", () => {
   draw();
   tell([], [use("ann", 66, true), use("bob", 14)], [account(80)], { mode: "generous", burnRate: { perSecond: "0.02", timeToExhaustionMs: 3_600_001 } });

@@ -5,6 +5,7 @@ import { useCappedModels } from "../../state/models";
 import { useSession } from "../../state/session";
 import { count } from "../../words/amount";
 import { keyName } from "../../words/keys";
+import { detailBlocks } from "../../words/rule";
 import { dimensionName, reasonLong } from "../../words/terms";
 import type { Said } from "../../words/verdict";
 import { Answer } from "./answer";
@@ -69,7 +70,7 @@ function BlockedRow({ of: { pool, keys, verdict, binding, accounts, spread }, al
         </span>
       </p>
       <p class="answer-small">
-        {accounts.length > 0 ? `Nothing is left of ${binding ? dimensionName(binding) : "a window"} of ${accounts.join(" and ")}, for all keys together.` : reasonLong(verdict.reason, binding)}
+        {accounts.length > 0 ? `Nothing is left of ${binding ? dimensionName(binding) : "a window"} of ${accounts.join(" and ")}, for all keys together.` : detailBlocks(verdict, binding) || reasonLong(verdict.reason, binding)}
         {!alone && (
           <>
             {" In "}

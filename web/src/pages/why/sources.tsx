@@ -90,7 +90,7 @@ function rulesOf({ rules: { pool, plans, settings }, question }: Explanation): R
     ? [{
         id: "pool",
         what: <a href={href("pool", pool.id)}>{`Pool ${pool.name}`}</a>,
-        says: [`${modeName(pool.mode)}: ${modeMeaning(pool.mode)}`, pool.rule === "threshold" && ruleMeaning(pool.rule), own && `${own.apiKeyId} has weight ${own.weight}, ${own.policy}`].filter(Boolean).join("; "),
+        says: [`${modeName(pool.mode)}: ${modeMeaning(pool.mode)}`, ruleMeaning(pool.rule), own && `${own.apiKeyId} has weight ${own.weight}, ${own.policy}`].filter(Boolean).join("; "),
         ...stamp(pool),
       }]
     : [{ id: "pool", what: "No pool", says: "The connection was in none.", revision: 0, updatedAt: null, by: "" }];

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Explanation } from "../../api/answers";
 import { newSession, type Session, SessionProvider } from "../../state/session";
 import { localInput } from "../../model/timeline";
+import { ruleMeaning } from "../../words/terms";
 import { WhyPage } from ".";
 
 const setting = (value: number) => ({ value, source: "default", default: value }) as const;
@@ -160,6 +161,14 @@ test("events, what of them is missing, and who changed the rules", async () => {
   expect(text()).toContain("Who used how much, the most firstann704 requestsall together1,971 requests");
   await press("Show more events");
   expect(explains().at(-1)).toBe("?decisionId=d-1&top=1000");
+});
+
+test.each(["threshold", "guarantee"] as const)("the rule %s is said among those in force", async (rule) => {
+  const pool = explained.rules.pool as NonNullable<Explanation["rules"]["pool"]>;
+  const of = { ...explained, rules: { ...explained.rules, pool: { ...pool, rule } } };
+  session = newSession((url) => Promise.resolve(Response.json(url.includes("/explain") ? of : answer(new URL(url, "http://engine")))));
+  await draw({ key: "ann", connection: "kimi-1" });
+  expect(text()).toContain(`${ruleMeaning(rule)}; ann has weight`);
 });
 
 test("of a request that let a connection be chosen all are told, and what stands against them", async () => {
