@@ -49,6 +49,7 @@ type Dimension struct {
 	Reserve      int64 // percent, 0..400
 	Cycle        bool  // the period is the provider's cycle, else the bucket of a sliding window
 	Keys         []Key
+	Groups       *Groups // of Keys; nil = each of them is looked at
 }
 
 // Asker is who asks, and for what.
@@ -83,9 +84,12 @@ type Verdict struct {
 // Judge judges a question by one dimension.
 func (d *Dimension) Judge(a Asker) Verdict {
 	s := d.begin(a)
-	if a.Key == NoKey {
+	switch {
+	case d.Groups != nil:
+		d.Groups.scan(&s)
+	case a.Key == NoKey:
 		s.outsider()
-	} else {
+	default:
 		s.scan()
 	}
 	return s.verdict()
