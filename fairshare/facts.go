@@ -40,7 +40,8 @@ type Facts struct {
 	// needed.
 	roomFrees bool
 
-	// How the other allocations stand, under the rule guarantee.
+	// How the other allocations stand, under the rule guarantee, unless the question
+	// shares that with others.
 	peers     peers
 	dimension guarantee.Dimension // scratch
 
@@ -88,7 +89,7 @@ func (f *Facts) Gather(q *Question, c Counters, now int64) {
 			f.read(&f.lines[i], c)
 		}
 	}
-	f.peers.begin(q, c)
+	f.crowd().begin(q, c, now)
 	f.readHeld(c, now)
 	if f.judgeFirst() && f.searches() && !f.waitsForRoom(c) {
 		f.needPeers(c)
@@ -97,7 +98,7 @@ func (f *Facts) Gather(q *Question, c Counters, now int64) {
 	if !q.Brief {
 		f.needPeers(c)
 	}
-	f.peers.from = nil
+	f.crowd().from = nil
 }
 
 // reset forgets the last question, and keeps the room it took.
@@ -114,7 +115,7 @@ func (f *Facts) readHeld(c Counters, now int64) {
 	for i := range f.lines {
 		f.held = append(f.held, f.lines[i].holding(c, now))
 	}
-	if f.peers.known {
+	if p := f.crowd(); p.known && p.heldAt != now {
 		f.holdPeers(c, now)
 	}
 	f.sum(now)

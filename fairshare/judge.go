@@ -164,7 +164,7 @@ func (f *Facts) rule(v *Verdict, conn int, now int64) {
 	case above && policy == plans.Soft && !v.Observe:
 		v.Deprioritize, v.ScoreFactor = true, f.q.SoftFactor
 	}
-	if f.peers.ruled {
+	if f.crowd().ruled {
 		v.Detail = f.detail(v)
 	}
 }

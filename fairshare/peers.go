@@ -22,19 +22,31 @@ type peers struct {
 	keys  []windows.Counter
 	parts []quota.Amount
 
-	held   []quota.Amount // at line*n + allocation, at the instant of Gather
+	heldAt int64          // the instant of Gather
+	held   []quota.Amount // at line*n + allocation, at that instant
 	falls  falls          // later, at the same place
 	listed bool           // the falls are filled
 
 	rows []guarantee.Key // scratch
+
+	// Of a Crowd alone: what it is of, and how all stand in each line at some instants.
+	pool   *plans.Resolved
+	stands [][]stand
 }
 
 // guaranteed reports whether the pool has the rule guarantee, and the line a limit to
 // apply it to.
-func (f *Facts) guaranteed(l *line) bool { return f.peers.ruled && l.kind == dimension && l.limit > 0 }
+func (f *Facts) guaranteed(l *line) bool {
+	return f.crowd().ruled && l.kind == dimension && l.limit > 0
+}
 
-// begin forgets the peers of the last question. They will come from c.
-func (p *peers) begin(q *Question, c Counters) {
+// begin forgets the peers of the last question, unless they are this one's too. They will
+// come from c.
+func (p *peers) begin(q *Question, c Counters, now int64) {
+	if p.known && q.Crowd != nil && p.pool == q.Pool && p.heldAt == now {
+		return
+	}
+	p.pool, p.stands = q.Pool, nil
 	p.ruled, p.n, p.known, p.listed, p.from = false, 0, false, false, c
 	if q.Pool != nil && q.Pool.Pool.Rule == plans.Guarantee && q.Pool.Pool.Mode != plans.Off {
 		p.ruled, p.n = true, len(q.Pool.Pool.Allocations)
@@ -43,7 +55,7 @@ func (p *peers) begin(q *Question, c Counters) {
 
 // needPeers gathers how the allocations stand, unless that is known or nobody needs it.
 func (f *Facts) needPeers(c Counters) {
-	p := &f.peers
+	p := f.crowd()
 	if !p.ruled || p.known {
 		return
 	}
@@ -70,18 +82,20 @@ func room[T any](s []T, n int) []T {
 // readPeer gathers an allocation on one connection. Dimensions come first among the lines,
 // so that a line's place is that of its dimension.
 func (f *Facts) readPeer(peer Counters, conn, j int) {
+	p := f.crowd()
 	for i := range f.q.Pool.Dimensions {
-		l, k := &f.lines[i], (i*f.conns+conn)*f.peers.n+j
-		f.peers.keys[k] = peer.Key(conn, l.unit, l.window)
+		l, k := &f.lines[i], (i*f.conns+conn)*p.n+j
+		p.keys[k] = peer.Key(conn, l.unit, l.window)
 		if l.unit == quota.Percent {
-			f.peers.parts[k] = peer.Reading(conn, l.window).Part
+			p.parts[k] = peer.Reading(conn, l.window).Part
 		}
 	}
 }
 
 // holdPeers gathers what every allocation holds at instant now, where anybody holds any.
 func (f *Facts) holdPeers(c Counters, now int64) {
-	p, dims := &f.peers, f.lines[:len(f.q.Pool.Dimensions)]
+	p, dims := f.crowd(), f.lines[:len(f.q.Pool.Dimensions)]
+	p.stands, p.heldAt = nil, now
 	p.held = room(p.held, len(dims)*p.n)
 	clear(p.held)
 	if !slices.ContainsFunc(f.held[:len(dims)], func(h holding) bool { return h.all > 0 }) {
@@ -99,7 +113,7 @@ func (f *Facts) holdPeers(c Counters, now int64) {
 
 // peerHolds is what allocation j holds of line i at instant now.
 func (f *Facts) peerHolds(i, j int, now int64) quota.Amount {
-	p := &f.peers
+	p := f.crowd()
 	switch {
 	case now == f.at || !f.listed:
 		return p.held[i*p.n+j]
@@ -119,11 +133,11 @@ func (f *Facts) guarantee(i int, n *numbers, estimate quota.Amount, now int64) g
 	a := f.asker(estimate)
 	if !f.q.Explain {
 		v, settled := f.whole(i, n, now).Settle(a, f.own(i, n, now))
-		if settled || !f.peers.known && f.peers.from == nil {
+		if p := f.crowd(); settled || !p.known && p.from == nil {
 			return v
 		}
 	}
-	f.needPeers(f.peers.from)
+	f.needPeers(f.crowd().from)
 	return f.period(i, n, now).Judge(a)
 }
 
@@ -131,6 +145,11 @@ func (f *Facts) guarantee(i int, n *numbers, estimate quota.Amount, now int64) g
 // connections has a reading, else the bucket of the sliding window.
 func (f *Facts) period(i int, n *numbers, now int64) *guarantee.Dimension {
 	d := f.whole(i, n, now)
+	if f.q.Crowd != nil {
+		s := f.stand(i, now)
+		d.Keys, d.Groups = s.keys, s.groups
+		return d
+	}
 	d.Keys = f.rows(i, now)
 	return d
 }
@@ -186,7 +205,7 @@ func (f *Facts) row(i, j int) guarantee.Key {
 
 // rows are all allocations in line i at instant now.
 func (f *Facts) rows(i int, now int64) []guarantee.Key {
-	p := &f.peers
+	p := f.crowd()
 	p.rows = room(p.rows, p.n)
 	for j := range p.rows {
 		p.rows[j] = f.row(i, j)
@@ -207,7 +226,7 @@ func (f *Facts) rows(i int, now int64) []guarantee.Key {
 // addUse adds to every row what it used on a connection, which is at that place among all
 // of all lines: of the provider's cycle, or of the bucket.
 func (f *Facts) addUse(at int, cycle bool, bucket int64) {
-	p := &f.peers
+	p := f.crowd()
 	from := at * p.n
 	if cycle {
 		for j, part := range p.parts[from : from+p.n] {

@@ -36,6 +36,9 @@ type Question struct {
 	// for Promises. Under the rule guarantee the other keys are looked at then where the
 	// outcome, or the end of a block, depends on what each of them used.
 	Brief bool
+	// Crowd, when set, is where the facts of all questions that share it have how the
+	// allocations stand.
+	Crowd *Crowd
 }
 
 // Counters is the state a question is judged on. Connections are named by

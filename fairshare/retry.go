@@ -58,7 +58,7 @@ func (f *Facts) wait(now int64, conns []int) int64 {
 	case f.suspended():
 		return -1
 	}
-	if f.peers.ruled {
+	if f.crowd().ruled {
 		return f.waitPeriods(now, conns)
 	}
 	f.findStretches(now)

@@ -43,6 +43,7 @@ type usageSheet struct {
 	shown    []keyUse // of the unlisted keys
 	now      int64
 	facts    fairshare.Facts // of one row after the other
+	crowd    fairshare.Crowd // of all rows
 	rest     unlisted
 	backlog  usage.Backlog
 	snapshot *usage.Snapshot
@@ -111,6 +112,7 @@ func (x *usageSheet) ask(allocation int, key ref, together bool) {
 	x.facts.Gather(&fairshare.Question{
 		Pool: x.pool.resolved, Allocation: allocation, Connection: fairshare.AnyConnection,
 		Threshold: x.snapshot.Threshold, SoftFactor: x.settings.doc.SoftDeprioritizeFactor(),
+		Crowd: &x.crowd,
 	}, &r, x.now)
 }
 

@@ -14,6 +14,11 @@ import (
 // connections, and are above their share; of these windows there are readings. All
 // is in the store.
 func largePool(b *testing.B, keys, connections, used int, windows ...string) *scene {
+	return largePoolOf(b, `"rule":"threshold"`, keys*1500, keys, connections, used, windows...)
+}
+
+// largePoolOf is one of that rule and of these limits.
+func largePoolOf(b *testing.B, rule string, limit, keys, connections, used int, windows ...string) *scene {
 	store := openPebble(b, vfs.NewMem())
 	b.Cleanup(func() { must(b, store.Close()) })
 	s := &scene{TB: b, State: projector.NewState(store), store: store, now: start}
@@ -34,8 +39,8 @@ func largePool(b *testing.B, keys, connections, used int, windows ...string) *sc
 			events = events[:0]
 		}
 	}
-	s.publish("quota.config.plan.c0", fmt.Sprintf(`{"connectionId":"c0","dimensions":[{"unit":"tokens","window":"5h","limit":%d},{"unit":"requests","window":"hourly","limit":%[1]d}]}`, keys*1500))
-	s.pool(string(ids[1:]), `,"allocations":[`+string(allocations[1:])+"]")
+	s.publish("quota.config.plan.c0", fmt.Sprintf(`{"connectionId":"c0","dimensions":[{"unit":"tokens","window":"5h","limit":%d},{"unit":"requests","window":"hourly","limit":%[1]d}]}`, limit))
+	s.pool(string(ids[1:]), `,`+rule+`,"allocations":[`+string(allocations[1:])+"]")
 	cut(b, s.State, s.store)
 	return s
 }
@@ -79,6 +84,29 @@ func BenchmarkUsage(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+		})
+	}
+}
+
+// BenchmarkUsageGuarantee is the same of the rule guarantee: of a pool in which one third
+// of the keys is blocked, and of one in which all are.
+func BenchmarkUsageGuarantee(b *testing.B) {
+	for _, c := range []struct {
+		name       string
+		keys, each int // of the limits, for each key
+	}{{"some", 1000, 1500}, {"all", 1000, 1001}, {"some", 10_000, 1500}, {"all", 10_000, 1001}} {
+		s := largePoolOf(b, `"rule":"guarantee"`, c.keys*c.each, c.keys, 1, 1)
+		b.Run(fmt.Sprintf("keys=%d/blocked=%s", c.keys, c.name), func(b *testing.B) {
+			blocked := 0
+			for b.Loop() {
+				blocked = 0
+				for _, k := range s.usage().Keys {
+					if !k.Allow {
+						blocked++
+					}
+				}
+			}
+			b.ReportMetric(float64(blocked), "blocked")
 		})
 	}
 }
