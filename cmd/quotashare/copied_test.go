@@ -24,13 +24,13 @@ func TestABrokerWithoutALogIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, audit := range []string{"replay --offline", "verify", "whatif --without-pool p"} {
+	for _, audit := range []string{"replay --offline", "verify", "whatif --without-pool p", "export"} {
 		says(t, audit+" --temp "+t.TempDir()+" --store-nats-url "+srv.ClientURL(), program.Undone, "quotashare: the broker has no log: there is no stream QUOTA\nhint: ")
 	}
 	if err := srv.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
-	for _, audit := range []string{"replay", "verify", "whatif --without-pool p", "explain --key a -c c --seq 1"} {
+	for _, audit := range []string{"replay", "verify", "whatif --without-pool p", "explain --key a -c c --seq 1", "export"} {
 		says(t, audit+" --data-dir "+data, program.Usage, "quotashare: --data-dir: there is no log in "+data+"\nhint: name a copy")
 		says(t, audit+" --data-dir nowhere", program.Usage, "quotashare: --data-dir: there is no log in nowhere\nhint: name a copy")
 	}

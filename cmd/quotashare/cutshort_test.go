@@ -38,7 +38,7 @@ func TestAnAuditThatIsInterruptedSaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	temp := filepath.Join(t.TempDir(), "temp")
-	for _, args := range []string{"replay --offline", "verify", "whatif --without-pool team"} {
+	for _, args := range []string{"replay --offline", "verify", "whatif --without-pool team", "export"} {
 		killed(t, temp)
 		ctx, interrupt := context.WithCancel(t.Context())
 		interrupt()

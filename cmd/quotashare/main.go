@@ -25,6 +25,7 @@ func main() {
 type cli struct {
 	Up        upCmd        `cmd:"" help:"Start everything in one process: the log, the decider and the HTTP API."`
 	Import    importCmd    `cmd:"" help:"Publish recorded traffic: a file of events, or an Azure trace."`
+	Export    exportCmd    `cmd:"" help:"Write the usage of the log as events, one per line, as import reads them."`
 	Decide    decideCmd    `cmd:"" help:"Ask whether a key may use a connection now."`
 	Route     routeCmd     `cmd:"" help:"Ask which connection a key shall use, and hold it."`
 	Release   releaseCmd   `cmd:"" help:"Give up requests that were held."`

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -132,7 +134,7 @@ func recordedRows(ctx context.Context, file string, p program.Process, open func
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", shownFile(file), err)
 		}
-		if err = line.Err; err == nil {
+		if err = line.Err; err == nil && !otherKind(line.Event) {
 			items = events.Decode(&events.Message{Subject: events.Consumption.Subject(""), Data: line.Event}, items[:0])
 			rows, err = appendRequests(rows, items, unit)
 		}
@@ -140,6 +142,17 @@ func recordedRows(ctx context.Context, file string, p program.Process, open func
 			return nil, fmt.Errorf("%s: line %d: %w", shownFile(file), line.Line, err)
 		}
 	}
+}
+
+// otherKind reports whether a line is an event that is no request: import takes
+// corrections and readings too, and export writes corrections.
+func otherKind(line []byte) bool {
+	var doc struct{ Type string }
+	if !bytes.Contains(line, []byte(`"type"`)) || json.Unmarshal(line, &doc) != nil {
+		return false
+	}
+	kind, known := events.ParseKind(doc.Type)
+	return known && kind != events.Consumption
 }
 
 var errNoTime = errors.New("time is missing: a history says when each request was")
