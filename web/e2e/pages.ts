@@ -35,6 +35,7 @@ export const shots: Record<string, Shot> = {
   why: { address: "#/why?key=marco&connection=claude-max-berlin", ready: heading("marco would be blocked on claude-max-berlin") },
   whatif: {
     address: "#/whatif?pool=claude-product",
+    from: (page) => page.getByText("How it shares", { exact: true }),
     async ready(page) {
       await page.getByLabel("Weight of marco").fill("50");
       await page.getByLabel("Weight of lena").fill("10");
