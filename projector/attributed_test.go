@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quotashare/quotashare/plans"
 	"github.com/quotashare/quotashare/projector"
 	"github.com/quotashare/quotashare/questions"
 	"github.com/quotashare/quotashare/quota"
@@ -27,6 +28,9 @@ func (l *usageLaw) explained() {
 	asked := make([]projector.Asked, len(qs))
 	l.s.Gather(qs, l.clock, asked)
 	for i := range qs {
+		if !qs[i].Explain && l.p.Doc.Rule == plans.Guarantee {
+			continue // what is kept nobody looked up
+		}
 		conn := asked[i].Facts.Decide(asked[i].Now).Connection
 		for n, d := range asked[i].Facts.Explain(conn, asked[i].Now, nil) {
 			want := said(&l.u.Dimensions[n].Connections[conn])

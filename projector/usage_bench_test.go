@@ -14,11 +14,11 @@ import (
 // connections, and are above their share; of these windows there are readings. All
 // is in the store.
 func largePool(b *testing.B, keys, connections, used int, windows ...string) *scene {
-	return largePoolOf(b, `"rule":"threshold"`, keys*1500, keys, connections, used, windows...)
+	return largePoolOf(b, `"rule":"threshold"`, keys*1500, 3, keys, connections, used, windows...)
 }
 
-// largePoolOf is one of that rule and of these limits.
-func largePoolOf(b *testing.B, rule string, limit, keys, connections, used int, windows ...string) *scene {
+// largePoolOf is one of that rule, of these limits and so many different weights.
+func largePoolOf(b *testing.B, rule string, limit, weights, keys, connections, used int, windows ...string) *scene {
 	store := openPebble(b, vfs.NewMem())
 	b.Cleanup(func() { must(b, store.Close()) })
 	s := &scene{TB: b, State: projector.NewState(store), store: store, now: start}
@@ -30,7 +30,7 @@ func largePoolOf(b *testing.B, rule string, limit, keys, connections, used int, 
 		ids = fmt.Appendf(ids, `,"c%d"`, c)
 	}
 	for k := range keys {
-		allocations = fmt.Appendf(allocations, `,{"apiKeyId":"k%d","weight":%d}`, k, k%3)
+		allocations = fmt.Appendf(allocations, `,{"apiKeyId":"k%d","weight":%g}`, k, float64(k%weights)/max(1, float64(weights)/100))
 		for c := range used {
 			events = fmt.Appendf(events, `,{"apiKeyId":"k%d","connectionId":"c%d","cost":{"requests":1,"tokens":1000}}`, k, c)
 		}
@@ -88,15 +88,14 @@ func BenchmarkUsage(b *testing.B) {
 	}
 }
 
-// BenchmarkUsageGuarantee is the same of the rule guarantee: of a pool in which one third
-// of the keys is blocked, and of one in which all are.
+// BenchmarkUsageGuarantee is the same of the rule guarantee: of pools in which one third of
+// the keys is blocked, two thirds are, and nearly all, each of a weight of its own.
 func BenchmarkUsageGuarantee(b *testing.B) {
-	for _, c := range []struct {
-		name       string
-		keys, each int // of the limits, for each key
-	}{{"some", 1000, 1500}, {"all", 1000, 1001}, {"some", 10_000, 1500}, {"all", 10_000, 1001}} {
-		s := largePoolOf(b, `"rule":"guarantee"`, c.keys*c.each, c.keys, 1, 1)
-		b.Run(fmt.Sprintf("keys=%d/blocked=%s", c.keys, c.name), func(b *testing.B) {
+	for _, c := range []struct{ keys, each, weights int }{ // each: of the limits, for each key
+		{1000, 1500, 3}, {1000, 1001, 3}, {1000, 1001, 1000}, {10_000, 1500, 3}, {10_000, 1001, 3},
+	} {
+		s := largePoolOf(b, `"rule":"guarantee"`, c.keys*c.each, c.weights, c.keys, 1, 1)
+		b.Run(fmt.Sprintf("keys=%d/limit=%d/weights=%d", c.keys, c.keys*c.each, c.weights), func(b *testing.B) {
 			blocked := 0
 			for b.Loop() {
 				blocked = 0

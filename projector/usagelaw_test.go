@@ -62,7 +62,7 @@ func TestUsageIsWhatDecisionsExplain(t *testing.T) {
 // fillRichPool puts a pool with everything in it that makes a difference.
 func fillRichPool(t *rapid.T, m *events.Message) {
 	list := rapid.SliceOfNDistinct(conns, 1, 3, rapid.ID).Draw(t, "conns")
-	body := `{"id":"p","name":"n","provider":"kimi","mode":"` + rapid.SampledFrom([]string{"enforce", "enforce", "observe", "off"}).Draw(t, "mode") + `","connectionIds":["` +
+	body := `{"id":"p","name":"n","provider":"kimi","mode":"` + rapid.SampledFrom([]string{"enforce", "enforce", "observe", "off"}).Draw(t, "mode") + `","rule":"` + rapid.SampledFrom([]string{"threshold", "guarantee"}).Draw(t, "rule") + `","connectionIds":["` +
 		strings.Join(list, `","`) + `"],"allocations":[`
 	var rows []string
 	for _, key := range rapid.SliceOfNDistinct(keys, 0, 4, rapid.ID).Draw(t, "allocated") {
@@ -165,11 +165,14 @@ func (l *usageLaw) held(key string, u quota.Unit, limit quota.Amount) (sum quota
 // row compares a row, and the dimensions' own numbers, with the decision about
 // its key.
 func (l *usageLaw) row(i int, k view.Key) {
-	q := questions.Question{APIKeyID: k.ID, Pool: l.p.Doc.ID}
+	q := questions.Question{APIKeyID: k.ID, Pool: l.p.Doc.ID, Explain: true}
 	asked := make([]projector.Asked, 1)
 	seq, _ := l.s.Gather([]questions.Question{q}, l.clock, asked)
 	a := asked[0].Facts.Decide(asked[0].Now)
 	want := view.Key{ID: k.ID, Allocation: l.allocation(k.ID), Own: i < len(l.p.Doc.Allocations), Allow: a.Allowed(), Reason: a.Reason.String(), Deprioritize: a.Deprioritize, WouldBlock: a.WouldBlock()}
+	if a.Reason.Blocks() {
+		want.Detail = a.Detail
+	}
 	if a.Reason.Blocks() && a.RetryMs > 0 {
 		want.RetryAt = asked[0].Now + a.RetryMs
 	}
@@ -187,6 +190,7 @@ func (l *usageLaw) row(i int, k view.Key) {
 			use.Consumed = l.consumed(k.ID, dims[n].Unit, dims[n].Window)
 			use.Held = l.held(k.ID, dims[n].Unit, dims[n].Limit)
 			use.FairShare, use.HasFairShare, use.Deficit, use.Borrowing = 0, false, 0, false
+			use.Promised, use.HasPromise = 0, false // it is promised to all of them
 		}
 		if diff := cmp.Diff(use, l.u.Dimensions[n].Uses[i]); diff != "" {
 			l.Fatalf("%s in %s: -want +got\n%s", k.ID, dims[n].Unit, diff)
