@@ -113,7 +113,7 @@ func (a *azure) fields(f []string) (ms, tokens int64, err error) {
 	}
 	if a.keys {
 		if err := quota.ValidateID(f[3]); err != nil {
-			return 0, 0, fmt.Errorf("Key: %q %w", f[3], err)
+			return 0, 0, fmt.Errorf("the column Key: %q %w", f[3], err)
 		}
 	}
 	t, err := time.Parse("2006-01-02 15:04:05", f[0])

@@ -75,7 +75,7 @@ func TestTraceWithKeys(t *testing.T) {
 		{Line: 3, Time: 1700158551000, Event: `{"id":"azure-t-3-ccaeda5b4229c120","time":"2023-11-16T18:15:51.000Z",` +
 			`"apiKeyId":"bob & co","connectionId":"demo","cost":{"requests":1,"tokens":0}}`},
 		{Line: 4, Err: "the row has 3 fields, not 4"},
-		{Line: 5, Err: `Key: "" is empty`},
+		{Line: 5, Err: `the column Key: "" is empty`},
 	}, all(t, NewAzure(strings.NewReader(text), Options{Name: "t.csv"}, Deal{ConnectionID: "demo", Keys: 2})))
 }
 
