@@ -17,6 +17,7 @@ type usageLines struct {
 	// The ids that were written last, half of them in each: who sends an event again
 	// does so soon, and all ids of a long log would be gigabytes.
 	seen, before map[[16]byte]struct{}
+	most         int // in each
 
 	written, again, unread uint64
 }
@@ -27,7 +28,7 @@ const (
 )
 
 func newUsageLines(w io.Writer) *usageLines {
-	return &usageLines{w: w, seen: make(map[[16]byte]struct{})}
+	return &usageLines{w: w, seen: make(map[[16]byte]struct{}), most: idsRemembered}
 }
 
 // message writes what the message has of usage.
@@ -93,8 +94,8 @@ func (x *usageLines) known(e *events.Event) bool {
 	if now || earlier {
 		return true
 	}
-	if len(x.seen) >= idsRemembered {
-		x.before, x.seen = x.seen, make(map[[16]byte]struct{}, idsRemembered)
+	if len(x.seen) >= x.most {
+		x.before, x.seen = x.seen, make(map[[16]byte]struct{}, x.most)
 	}
 	x.seen[id] = struct{}{}
 	return false

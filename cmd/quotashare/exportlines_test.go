@@ -53,25 +53,27 @@ func numbered(id int) *events.Message {
 // TestOldIDsAreForgotten, so that the memory is bounded, but none that is half as far
 // back as all that are remembered.
 func TestOldIDsAreForgotten(t *testing.T) {
+	const most = 100
 	x := newUsageLines(io.Discard)
+	x.most = most
 	give := func(id int) {
 		if err := x.message(numbered(id)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for id := range idsRemembered + 1 {
+	for id := range most + 1 {
 		give(id)
 	}
 	give(0)
-	give(idsRemembered)
+	give(most)
 	if x.again != 2 || len(x.seen) != 1 {
 		t.Fatalf("%d came again, %d are in the newer half", x.again, len(x.seen))
 	}
-	for id := range idsRemembered {
-		give(idsRemembered + 1 + id)
+	for id := range most {
+		give(most + 1 + id)
 	}
 	give(0)
-	if x.again != 2 || len(x.seen)+len(x.before) > 2*idsRemembered {
+	if x.again != 2 || len(x.seen)+len(x.before) > 2*most {
 		t.Errorf("%d came again, %d are remembered", x.again, len(x.seen)+len(x.before))
 	}
 }
