@@ -179,9 +179,10 @@ func (g *guild) read(a *account) {
 	}})
 }
 
-// readTimeless says nothing of an end. When much is used, the provider begins anew.
+// readTimeless says nothing of an end. When much is used, and it has said so, the provider
+// begins anew: that is seen by how much less it says then.
 func (g *guild) readTimeless(a *account) {
-	if a.until == 0 || a.used > 90e6 {
+	if a.until == 0 || a.said > 90e6 {
 		a.used, a.reset = 0, g.now+quota.FiveHour.Millis()
 	}
 	a.said, a.until = a.used, g.now+30_000
