@@ -109,7 +109,7 @@ func (f *Facts) appendNumbers(dst []byte, a *Answer) []byte {
 	default:
 		dst = append(dst, "; the pool is in strict mode"...)
 	}
-	if n.estimate > 0 && (outside || have < of) {
+	if n.estimate > 0 && (a.Reason == FairShare && n.guaranteed || have < of) {
 		dst = append(dst, ", and this request needs "...)
 		dst = n.estimate.Append(dst, l.unit)
 	}

@@ -31,7 +31,7 @@ export const shots: Record<string, Shot> = {
       await page.getByText("Allowed, and perhaps not meant").waitFor();
     },
   },
-  plans: { address: "#/plans/openai-finance", ready: heading("openai-finance") },
+  plans: { address: "#/plans/openai-finance", ready: (page) => page.getByLabel("At most").first().waitFor() },
   why: { address: "#/why?key=marco&connection=claude-max-berlin", ready: heading("marco would be blocked on claude-max-berlin") },
   whatif: {
     address: "#/whatif?pool=claude-product",

@@ -50,6 +50,12 @@ describe("who is robbed", () => {
     ["at its own cap", { reason: "cap-absolute" }],
   ])("nobody is who stops %s", (_, change) => expect(fairness(with_([blocked("bob", change)])).robbed).toBe(0));
 
+  test("nobody is who has had all of its share", () => {
+    const had = { ...tight, perKey: [key("ann", 90, 50, true), key("bob", "50.000", 50), key("cat", "49.999", 50)] } as UsedDimension;
+    const found = uses([{ pool: pool("a"), usage: { dimensions: [had], keys: [blocked("bob"), blocked("cat")] } as Usage }]);
+    expect(found.filter((use) => use.robbed).map((use) => use.key.apiKeyId)).toEqual(["cat"]);
+  });
+
   test("nobody is while there is room, and above is only borrowing", () => {
     const loose = { ...tight, mode: "generous" } as UsedDimension;
     expect(fairness(uses([{ pool: pool("a"), usage: usage(loose) }]))).toEqual({ robbed: 0, above: 0, observed: 0, borrowing: 1 });

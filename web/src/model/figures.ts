@@ -93,7 +93,7 @@ function usesOf(pool: Pool, usage: Usage): Use[] {
   return [...byKey.values()].filter((use) => use.robbed || timesShare(use) > 0);
 }
 
-/** Who is blocked because nothing is left, and has not more than its share of any of what is used up. */
+/** Who is blocked because nothing is left, and has share left of what is used up, and more than its share of none of it. */
 function robbedIn(usage: Usage, dimensions: readonly UsedDimension[]): (d: UsedDimension, key: KeyUse) => boolean {
   const stopped = new Set(usage.keys.filter((v) => v.decision === "block" && v.reason === "global-saturated").map((v) => v.apiKeyId));
   if (stopped.size === 0) return () => false;
@@ -101,7 +101,8 @@ function robbedIn(usage: Usage, dimensions: readonly UsedDimension[]): (d: UsedD
   // Where none of the pool's is, it is a window of an account, and any may be behind it.
   const behind = new Set(full.length > 0 ? full : dimensions);
   const guilty = borrowers([...behind]);
-  return (d, { apiKeyId }) => behind.has(d) && stopped.has(apiKeyId) && !guilty.has(apiKeyId);
+  const shareLeft = ({ consumed, fairShare }: KeyUse): boolean => fairShare !== null && roughly(consumed) < roughly(fairShare);
+  return (d, key) => behind.has(d) && stopped.has(key.apiKeyId) && !guilty.has(key.apiKeyId) && shareLeft(key);
 }
 
 /** Whether everybody gets its share: how many keys do not, and who has more than its own. */
