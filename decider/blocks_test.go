@@ -172,8 +172,9 @@ func TestNoDecisionWaitsForTheRows(t *testing.T) {
 // what was allowed, or asked about another time, is not.
 func TestBlocksOfDecisions(t *testing.T) {
 	nc := startLog(t, t.TempDir())
-	now := int64(1_790_000_000_000)
-	r := start(t, nc, t.TempDir()+"/state", func(e *Engine) { e.now = func() int64 { return now } })
+	now := newClock()
+	now.Store(1_790_000_000_000)
+	r := start(t, nc, t.TempDir()+"/state", func(e *Engine) { e.now = now.ms })
 	_, err := r.PutPlan(r.within(), "c", []plans.Dimension{{Unit: quota.Requests, Window: quota.Daily, Limit: quota.Amount(quota.Requests.Scale())}}, httpapi.Meta{})
 	r.must(err)
 	p := team("p", "c")
@@ -197,11 +198,11 @@ func TestBlocksOfDecisions(t *testing.T) {
 	_, err = r.putPool(r.within(), &enforced, httpapi.Meta{})
 	r.must(err)
 	askAll()
-	now += blockSpan
+	now.add(blockSpan)
 	var got []string
 	for _, b := range r.Blocks(0) {
 		got = append(got, fmt.Sprintf("%s %q %q %q %s %s/%s %v ×%d", b.APIKeyID, b.ConnectionID, b.PoolID, b.Model, b.Reason, b.Binding.Unit, b.Binding.Window, b.WouldBlock, b.Count))
-		if !strings.HasPrefix(b.DecisionID, r.Process()+"-") || b.Time != now-blockSpan || b.RetryAt <= now || !b.HasBinding {
+		if !strings.HasPrefix(b.DecisionID, r.Process()+"-") || b.Time != now.ms()-blockSpan || b.RetryAt <= now.ms() || !b.HasBinding {
 			t.Errorf("the row is %+v", b)
 		}
 	}
