@@ -193,7 +193,7 @@ func (u *usage) sayDimension(w io.Writer, i int) error {
 	if err := table(w, rows...); err != nil {
 		return err
 	}
-	if d.Kept != nil {
+	if d.Kept != nil && d.Kept.String() != "0" {
 		fmt.Fprintf(w, "%s kept for all keys until %s\n", d.Kept, d.KeptUntil)
 	}
 	rows = [][]string{{"KEY", "USED", "FAIR SHARE", "MAY STILL USE", "PROMISED"}}

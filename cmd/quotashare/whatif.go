@@ -46,6 +46,10 @@ func (c *whatIfCmd) Validate() error {
 		return errors.New("--pool says nothing alone: name --rule or --reserve, or a file with -f")
 	case rule && len(c.Pool) == 0:
 		return errors.New("--rule and --reserve are of a pool: name it with --pool")
+	case c.Rule != "" && c.Rule != "threshold" && c.Rule != "guarantee":
+		return fmt.Errorf("--rule: %q is no rule: use threshold or guarantee", c.Rule)
+	case !validReserve(c.Reserve):
+		return fmt.Errorf("--reserve: %q is not a whole number of percent from 0 to 400", c.Reserve)
 	case len(c.File)+len(c.WithoutPool)+len(c.Pool) == 0:
 		return errors.New("nothing is tried: name a file with -f, as apply reads it, --without-pool, or --pool with --rule")
 	}
@@ -56,6 +60,13 @@ func (c *whatIfCmd) Validate() error {
 		return fmt.Errorf("--to %s is before --from %s: swap them, or leave one out", c.To, c.From)
 	}
 	return nil
+}
+
+// validReserve reports whether it is what a pool may have, or not said. The trial's reader
+// would refuse it too, by the name that its document has for it.
+func validReserve(text string) bool {
+	n, err := strconv.Atoi(text)
+	return text == "" || err == nil && n >= 0 && n <= 400
 }
 
 func (c *whatIfCmd) run(ctx context.Context, p program.Process) (err error) {

@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Reply } from "../src/api/answers";
 import type { Usage, UsedDimension } from "../src/api/types";
+import { moment } from "../src/words/time";
 import { live } from "./browser";
 import { read } from "./reading";
 import { stage } from "./stage";
@@ -73,7 +74,8 @@ const open = async (page: Page, name: string): Promise<void> => {
   await page.getByRole("region", { name: "Will it last?" }).waitFor();
 };
 
-const clock = (at: number): string => new Date(at).toTimeString().slice(0, "14:05".length);
+/** As the page says it: behind midnight it is tomorrow's. */
+const clock = (at: number): string => moment(at, Date.now());
 
 /** The instant at which the API's rate has used up what is left. */
 async function end(id: string): Promise<number> {

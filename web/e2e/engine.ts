@@ -3,6 +3,7 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
 
 const root = new URL("../..", import.meta.url).pathname;
@@ -63,7 +64,7 @@ export class Engine {
   static async start(setup: Setup = {}): Promise<Engine> {
     const folder = await mkdtemp(join(tmpdir(), "quotashare-web-"));
     const child = run(folder, `${setup.host ?? "127.0.0.1"}:0`, setup);
-    return new Engine(folder, child, await heard(child), setup);
+    return new Engine(folder, child, await answering(child), setup);
   }
 
   /** "http://127.0.0.1:<port>" */
@@ -110,7 +111,7 @@ export class Engine {
   /** Starts it again where it was. */
   async resume(): Promise<void> {
     this.child = run(this.folder, new URL(this.url).host, this.setup);
-    this.listening = await heard(this.child);
+    this.listening = await answering(this.child);
   }
 
   async stop(): Promise<void> {
@@ -128,6 +129,13 @@ export class Engine {
 function run(folder: string, http: string, { flags = [] }: Setup): ChildProcess {
   const where = ["--data-dir", join(folder, "data"), "--nats-addr", "127.0.0.1:0", "--http-addr", http];
   return spawn(program, ["up", ...where, "--sync", "100ms", "--log-level", "error", ...flags]);
+}
+
+/** Waits until it has caught up with its log: before that it says where it listens, and takes no change. */
+async function answering(child: ChildProcess): Promise<Listening> {
+  const listening = await heard(child);
+  while (!(await fetch(`${listening.http}/readyz`)).ok) await wait(20);
+  return listening;
 }
 
 /** Reads where it listens from what it says. */

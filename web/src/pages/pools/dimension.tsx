@@ -99,9 +99,9 @@ function Marks({ d }: { d: UsedDimension }) {
           <Glyph of="held" /> {amount(d.heldTotal, d.unit)} under way
         </li>
       )}
-      {d.kept !== undefined && (
+      {compare(d.kept ?? 0, 0) > 0 && (
         <li>
-          <Glyph of="kept" /> {amount(d.kept, d.unit)} kept for keys <span class="faint">until <When at={d.keptUntil ?? null} as="at" /></span>
+          <Glyph of="kept" /> {amount(d.kept ?? 0, d.unit)} kept for keys <span class="faint">until <When at={d.keptUntil ?? null} as="at" /></span>
         </li>
       )}
     </ul>
