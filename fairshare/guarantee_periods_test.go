@@ -122,6 +122,25 @@ func TestDeletedKeysStay(t *testing.T) {
 	}
 }
 
+// TestAllOfItIsFreeAtTheEndOfTheFirstEmptyBucket: what was used counts until then, and in
+// that bucket, from its beginning on, the other key's pace is kept.
+func TestAllOfItIsFreeAtTheEndOfTheFirstEmptyBucket(t *testing.T) {
+	const each = 1e9 // of so much something still counts in the last millisecond
+	p, c := duo(quota.Tokens, each, plans.Hard)
+	width := quota.FiveHour.Millis()
+	now := fiveHours * width
+	c.on(1, func(x *bookConn) {
+		x.total[quota.Tokens][quota.FiveHour] = windows.Counter{Index: fiveHours, Curr: 2 * each}
+	})
+	q := ask(p, "a", 0)
+	q.Estimate[quota.Tokens] = 2 * each
+	var f Facts
+	f.Gather(q, c, now)
+	if ms, ok := f.RetryAfter(now); !ok || ms != 3*width-1 {
+		t.Errorf("again after %d ms (%v), want %d", ms, ok, 3*width-1)
+	}
+}
+
 // TestSoftAndBurstLeaveNoHeadroom, but the whole promise of the others.
 func TestSoftAndBurstLeaveNoHeadroom(t *testing.T) {
 	now := fiveHours*quota.FiveHour.Millis() + quota.FiveHour.Millis()/2 // 49,999 of 200,000 are kept for b

@@ -34,7 +34,7 @@ const (
 	settled   = "TestWhatIsSettledIsJudgedSo"
 	inTheFold = "TestThePromiseInTheFold"
 	// The cases and states of questions under the rule.
-	atBoundaries = "TestGivenPromises|TestA[Pbcn].*|TestAC.*|TestThe.*|TestDeletedKeysStay|TestSoftAnd.*|TestReach"
+	atBoundaries = "TestGivenPromises|TestA[Pbcn].*|TestAC.*|TestThe.*|TestDeletedKeysStay|TestAllOf.*|TestSoftAnd.*|TestReach"
 )
 
 // traps are what is easily got wrong in the rule.
@@ -125,6 +125,7 @@ var same = map[string]string{
 	"l-k.Used >= keep":             "what is needed is keep either way",
 	"rest > low":                   "the next correction takes this one back",
 	"len(g.list)*few > len(keys)":  "both ways of looking are right",
+	"g.used[i] >= level":           "who is at the level needs nothing, and who is just below it needs more than E would be",
 	"more > extra":                 "of two keys that E comes from either may have it",
 	"extra > 0":                    "0 is added",
 	"cap(s) < n":                   "there is room either way",
