@@ -62,9 +62,9 @@ func (c *exportCmd) export(ctx context.Context, p program.Process) (err error) {
 	}
 	out := p.Stdout
 	if c.Out != "" {
-		file, err := os.Create(c.Out)
-		if err != nil {
-			return fmt.Errorf("--out: %w", err)
+		file, failed := os.Create(c.Out)
+		if failed != nil {
+			return fmt.Errorf("--out: %w", failed)
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 		out = file
